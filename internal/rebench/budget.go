@@ -1,0 +1,69 @@
+package rebench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Budgets are the total time budgets offered by pages: 30 min, doubling to 64 h.
+func Budgets() []time.Duration {
+	var out []time.Duration
+	for t := 30 * time.Minute; t <= 64*time.Hour; t *= 2 {
+		out = append(out, t)
+	}
+	return out
+}
+
+// FormatBudget writes a duration of whole seconds as in page URLs: 30m, 8h, 90s.
+func FormatBudget(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	default:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+}
+
+// ParseBudget reads a budget as pages and the API write it: 30m, 8h, 90s, or a
+// whole number of seconds. The range is 1 s to 10,000 h.
+func ParseBudget(s string) (time.Duration, error) {
+	unit := time.Second
+	digits := s
+	if n := len(s); n > 0 {
+		switch s[n-1] {
+		case 'h':
+			unit, digits = time.Hour, s[:n-1]
+		case 'm':
+			unit, digits = time.Minute, s[:n-1]
+		case 's':
+			digits = s[:n-1]
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || n == 0 || strings.HasPrefix(digits, "+") || time.Duration(n) > 10_000*time.Hour/unit {
+		return 0, Errorf(CodeInvalid, "budget %q is not a time between 1 s and 10000 h such as 30m, 8h or 28800", s)
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// Allocation spends a total time budget on K attempts of TimeLimit each.
+type Allocation struct {
+	TimeLimit time.Duration
+	K         int
+}
+
+// Total is the total time K * TimeLimit.
+func (a Allocation) Total() time.Duration { return time.Duration(a.K) * a.TimeLimit }
+
+// AllocationOf returns the allocation that spends total on attempts of the given
+// limit. ok is false when the limit does not divide the total.
+func AllocationOf(total, limit time.Duration) (a Allocation, ok bool) {
+	if limit <= 0 || total < limit || total%limit != 0 {
+		return Allocation{}, false
+	}
+	return Allocation{TimeLimit: limit, K: int(total / limit)}, true
+}
