@@ -1,0 +1,55 @@
+package store
+
+import (
+	"strings"
+
+	"gorm.io/gorm"
+)
+
+// bulkRows is how many rows one INSERT carries: enough to amortise the call,
+// below SQLite's limit of 32,766 parameters for any table here.
+const bulkRows = 64
+
+// bulk gathers rows of one table and inserts them many at a time.
+type bulk struct {
+	tx      *gorm.DB
+	columns int
+	full    string // statement for bulkRows rows
+	insert  string
+	args    []any
+}
+
+func newBulk(tx *gorm.DB, table string, columns []string) *bulk {
+	b := &bulk{tx: tx, columns: len(columns), insert: "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES "}
+	b.full = b.statement(bulkRows)
+	b.args = make([]any, 0, bulkRows*len(columns))
+	return b
+}
+
+func (b *bulk) statement(rows int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?, ", b.columns), ", ") + ")"
+	return b.insert + strings.TrimSuffix(strings.Repeat(row+", ", rows), ", ")
+}
+
+func (b *bulk) add(values ...any) error {
+	b.args = append(b.args, values...)
+	if len(b.args) < bulkRows*b.columns {
+		return nil
+	}
+	return b.exec(b.full)
+}
+
+func (b *bulk) flush() error {
+	if len(b.args) == 0 {
+		return nil
+	}
+	return b.exec(b.statement(len(b.args) / b.columns))
+}
+
+// exec goes to the transaction's connection directly: GORM's own path parses
+// the statement text again on every call.
+func (b *bulk) exec(query string) error {
+	_, err := b.tx.Statement.ConnPool.ExecContext(b.tx.Statement.Context, query, b.args...)
+	b.args = b.args[:0]
+	return err
+}

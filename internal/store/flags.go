@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"rebench/internal/rebench"
+)
+
+// AddFlag appends a statement about an attempt as a data revision of its own.
+// It refuses an empty reason and a statement that changes nothing.
+func (s *Store) AddFlag(ctx context.Context, f rebench.Flag) (rebench.DataRevision, error) {
+	if strings.TrimSpace(f.Reason) == "" {
+		return rebench.DataRevision{}, rebench.Errorf(rebench.CodeInvalid, "a flag needs a reason")
+	}
+	if f.At.IsZero() {
+		f.At = time.Now()
+	}
+	var revision dataRevisionRow
+	err := s.write(ctx, func(tx *gorm.DB) error {
+		var row attemptRow
+		if err := tx.Where("id = ?", f.AttemptID).First(&row).Error; errors.Is(err, gorm.ErrRecordNotFound) {
+			return rebench.Errorf(rebench.CodeNotFound, "there is no attempt %q", f.AttemptID)
+		} else if err != nil {
+			return err
+		}
+		var last flagRow
+		if err := tx.Where("attempt_pk = ? AND kind = ?", row.PK, f.Kind).Order("id DESC").Limit(1).Find(&last).Error; err != nil {
+			return err
+		}
+		if last.IsSet == f.Set {
+			return rebench.Errorf(rebench.CodeConflict, "attempt %s: the flag %q is already %s", f.AttemptID, f.Kind,
+				map[bool]string{true: "set", false: "not set"}[f.Set])
+		}
+		verb := "flag"
+		if !f.Set {
+			verb = "lift flag"
+		}
+		revision = dataRevisionRow{AtMs: f.At.UnixMilli(), Author: f.Author, Reason: verb + " " + string(f.Kind) + ": " + f.AttemptID}
+		if err := tx.Create(&revision).Error; err != nil {
+			return err
+		}
+		return tx.Create(&flagRow{AttemptPK: row.PK, Kind: string(f.Kind), IsSet: f.Set, Author: f.Author, Reason: f.Reason,
+			AtMs: f.At.UnixMilli(), DataRevision: revision.ID}).Error
+	})
+	return revision.domain(), err
+}
