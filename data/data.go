@@ -1,0 +1,50 @@
+// Package data embeds the published RE-Bench data. data/published is a byte for
+// byte copy with its own README on sources; SHA256SUMS guards it.
+package data
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Published holds the files of data/published under that name.
+//
+//go:embed published
+var Published embed.FS
+
+//go:embed SHA256SUMS
+var sums string
+
+// Flags lists the published rows that are suspected reward hacks, with the reason.
+//
+//go:embed flags.csv
+var Flags []byte
+
+// Checksums returns the expected SHA-256 of every published file by its name.
+func Checksums() map[string]string {
+	out := map[string]string{}
+	lines := bufio.NewScanner(strings.NewReader(sums))
+	for lines.Scan() {
+		if sum, name, ok := strings.Cut(lines.Text(), "  "); ok {
+			out[name] = sum
+		}
+	}
+	return out
+}
+
+// File returns a published file after checking its checksum.
+func File(name string) ([]byte, error) {
+	b, err := Published.ReadFile("published/" + name)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b)
+	if got, want := hex.EncodeToString(sum[:]), Checksums()[name]; got != want {
+		return nil, fmt.Errorf("published data %s: SHA-256 is %s, expected %s", name, got, want)
+	}
+	return b, nil
+}
