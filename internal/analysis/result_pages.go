@@ -22,7 +22,9 @@ type AttemptFilter struct {
 	Environment rebench.EnvironmentID `json:"environment,omitempty"`
 	Agent       string                `json:"agent,omitempty"` // label
 	Kind        rebench.Kind          `json:"kind,omitempty"`
+	Cohort      rebench.Cohort        `json:"cohort,omitempty"` // paper71 keeps the humans of that cohort and every agent
 	TimeLimitS  int64                 `json:"time_limit_s,omitempty"`
+	Text        string                `json:"text,omitempty"` // part of the id or of the agent's label, in any case
 	// Flagged is "" (all), "only" (with a flag that stands) or "none".
 	Flagged string `json:"flagged,omitempty"`
 	// Sort is "" (order of import), "score", "-score", "duration", "-duration".
