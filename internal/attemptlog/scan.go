@@ -2,10 +2,9 @@ package attemptlog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
-	"math"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -56,6 +55,9 @@ type scanner struct {
 	pos  int
 	err  *scanError
 	keys [][]byte // keys of the open objects, innermost last
+
+	plain  bool // the line has no control characters
+	escape int  // position of the next backslash at or after pos, len(b) if none
 }
 
 func (s *scanner) fail(pos int, code, format string, args ...any) bool {
@@ -79,7 +81,10 @@ func (s *scanner) space() {
 // line splits the one object that b must be into members, appended to dst.
 func (s *scanner) line(b []byte, dst []member) ([]member, *scanError) {
 	s.b, s.pos, s.err, s.keys = b, 0, nil, s.keys[:0]
-	if !utf8.Valid(b) {
+	var ascii bool
+	s.plain, ascii = survey(b)
+	s.escape = -1
+	if !ascii && !utf8.Valid(b) {
 		s.fail(invalidUTF8At(b), CodeInvalidUTF8, "invalid UTF-8, expected UTF-8 text")
 		return dst, s.err
 	}
@@ -96,6 +101,35 @@ func (s *scanner) line(b []byte, dst []member) ([]member, *scanError) {
 		}
 	}
 	return dst, s.err
+}
+
+// survey looks at eight bytes at a time for control characters (plain is false
+// when there are any) and for bytes beyond ASCII.
+func survey(b []byte) (plain, ascii bool) {
+	const high, space = 0x8080808080808080, 0x2020202020202020
+	var control, beyond uint64
+	for len(b) >= 8 {
+		x := binary.LittleEndian.Uint64(b)
+		beyond |= x
+		control |= (x - space) &^ x // top bit of the lowest byte below 0x20
+		b = b[8:]
+	}
+	for _, c := range b {
+		beyond |= uint64(c)
+		if c < 0x20 {
+			control |= high
+		}
+	}
+	return control&high == 0, beyond&high == 0
+}
+
+// nextEscape moves s.escape to the first backslash at or after i.
+func (s *scanner) nextEscape(i int) {
+	if n := bytes.IndexByte(s.b[i:], '\\'); n >= 0 {
+		s.escape = i + n
+	} else {
+		s.escape = len(s.b)
+	}
 }
 
 func invalidUTF8At(b []byte) int {
@@ -127,6 +161,7 @@ func (s *scanner) object(depth int, dst []member, collect bool) ([]member, bool)
 	s.pos++
 	base := len(s.keys)
 	var seen map[string]struct{}
+	var mask uint64
 	s.space()
 	if s.pos < len(s.b) && s.b[s.pos] == '}' {
 		s.pos++
@@ -146,9 +181,13 @@ func (s *scanner) object(depth int, dst []member, collect bool) ([]member, bool)
 		if kv.escaped {
 			key = unescape(key)
 		}
-		if seen, ok = s.remember(key, base, seen); !ok {
+		bit := keyBit(key)
+		if seen == nil && mask&bit == 0 && len(s.keys)-base < fewKeys {
+			s.keys = append(s.keys, key) // no key of this shape so far
+		} else if seen, ok = s.remember(key, base, seen); !ok {
 			return dst, s.fail(keyPos, CodeDuplicateKey, "key %s appears twice in one object", quote(key))
 		}
+		mask |= bit
 		s.space()
 		if s.pos == len(s.b) || s.b[s.pos] != ':' {
 			return dst, s.fail(s.pos, CodeBadJSON, "found %s, expected ':' after a key", s.found())
@@ -175,10 +214,21 @@ func (s *scanner) object(depth int, dst []member, collect bool) ([]member, bool)
 	}
 }
 
+// fewKeys is how many keys of an object are compared one by one.
+const fewKeys = 24
+
+// keyBit maps keys to 64 shapes: equal keys share one.
+func keyBit(key []byte) uint64 {
+	n := len(key)
+	if n == 0 {
+		return 1
+	}
+	return 1 << ((uint(n) + 7*uint(key[0]) + 13*uint(key[n-1]) + 29*uint(key[n/2])) & 63)
+}
+
 // remember notes a key of the object whose keys start at base and reports
 // whether it is new. Objects with many keys switch to a map.
 func (s *scanner) remember(key []byte, base int, seen map[string]struct{}) (map[string]struct{}, bool) {
-	const few = 24
 	if seen == nil {
 		for _, k := range s.keys[base:] {
 			if bytes.Equal(k, key) {
@@ -186,8 +236,8 @@ func (s *scanner) remember(key []byte, base int, seen map[string]struct{}) (map[
 			}
 		}
 		s.keys = append(s.keys, key)
-		if len(s.keys)-base > few {
-			seen = make(map[string]struct{}, 4*few)
+		if len(s.keys)-base > fewKeys {
+			seen = make(map[string]struct{}, 4*fewKeys)
 			for _, k := range s.keys[base:] {
 				seen[string(k)] = struct{}{}
 			}
@@ -269,181 +319,4 @@ func (s *scanner) word(w string) bool {
 	}
 	s.pos += len(w)
 	return true
-}
-
-// str reads a string whose opening quote is at pos.
-func (s *scanner) str() (value, bool) {
-	v := value{start: s.pos, kind: kindString}
-	b, i := s.b, s.pos+1
-	for i < len(b) {
-		switch c := b[i]; {
-		case c == '"':
-			s.pos = i + 1
-			v.end = s.pos
-			return v, true
-		case c == '\\':
-			v.escaped = true
-			n, ok := s.escape(i)
-			if !ok {
-				return v, false
-			}
-			i += n
-		case c < 0x20:
-			return v, s.fail(i, CodeBadJSON, "found control character %#02x in a string, expected it escaped", c)
-		default:
-			i++
-		}
-	}
-	return v, s.fail(len(b), CodeBadJSON, "found the end of the line inside a string, expected a closing quote")
-}
-
-// escape checks the escape at i and returns its length in bytes.
-func (s *scanner) escape(i int) (int, bool) {
-	b := s.b
-	if i+1 >= len(b) {
-		return 0, s.fail(len(b), CodeBadJSON, "found the end of the line inside a string, expected a closing quote")
-	}
-	switch b[i+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2, true
-	case 'u':
-		r, ok := hex4(b, i+2)
-		if !ok {
-			return 0, s.fail(i, CodeBadJSON, "found an incomplete \\u escape, expected four hex digits")
-		}
-		if !utf16.IsSurrogate(r) {
-			return 6, true
-		}
-		if i+7 < len(b) && b[i+6] == '\\' && b[i+7] == 'u' {
-			if low, ok := hex4(b, i+8); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
-				return 12, true
-			}
-		}
-		return 0, s.fail(i, CodeBadUnicode, "found the lone surrogate \\u%04x, expected a whole character", r)
-	}
-	return 0, s.fail(i, CodeBadJSON, "found an unknown escape in a string, expected one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u")
-}
-
-func hex4(b []byte, i int) (rune, bool) {
-	if i+4 > len(b) {
-		return 0, false
-	}
-	var r rune
-	for _, c := range b[i : i+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c >= 'a' && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case c >= 'A' && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
-}
-
-// number reads a number that starts at pos and checks its range.
-func (s *scanner) number() (value, bool) {
-	b, i := s.b, s.pos
-	v := value{start: i, kind: kindNumber, integer: true}
-	if b[i] == '-' {
-		i++
-	}
-	digits := i
-	switch {
-	case i < len(b) && b[i] == '0':
-		i++
-	case i < len(b) && b[i] >= '1' && b[i] <= '9':
-		i = skipDigits(b, i)
-	default:
-		s.pos = i
-		return v, s.fail(i, CodeBadJSON, "found %s, expected a digit", s.found())
-	}
-	whole := i - digits
-	exponent := false
-	if i < len(b) && b[i] == '.' {
-		v.integer = false
-		j := skipDigits(b, i+1)
-		if j == i+1 {
-			return v, s.fail(i, CodeBadJSON, "found a number that ends in '.', expected a digit after it")
-		}
-		i = j
-	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		v.integer, exponent = false, true
-		j := i + 1
-		if j < len(b) && (b[j] == '+' || b[j] == '-') {
-			j++
-		}
-		i = skipDigits(b, j)
-		if i == j {
-			return v, s.fail(i, CodeBadJSON, "found a number without digits in its exponent")
-		}
-	}
-	s.pos, v.end = i, i
-	if v.integer && whole > 15 || exponent || whole > 300 {
-		return v, s.inRange(v)
-	}
-	return v, true
-}
-
-func skipDigits(b []byte, i int) int {
-	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
-		i++
-	}
-	return i
-}
-
-func (s *scanner) inRange(v value) bool {
-	text := s.b[v.start:v.end]
-	f, err := strconv.ParseFloat(string(text), 64)
-	switch {
-	case err != nil || math.IsInf(f, 0):
-		return s.fail(v.start, CodeNumberRange, "found %s, expected a number that fits a 64-bit float", quote(text))
-	case v.integer:
-		if n, err := strconv.ParseInt(string(text), 10, 64); err != nil || n > MaxInteger || n < -MaxInteger {
-			return s.fail(v.start, CodeNumberRange, "found %s, expected an integer between -(2^53-1) and 2^53-1", quote(text))
-		}
-	}
-	return true
-}
-
-// unescape decodes the inside of a string that scanner.str accepted.
-func unescape(b []byte) []byte {
-	out := make([]byte, 0, len(b))
-	for i := 0; i < len(b); {
-		c := b[i]
-		if c != '\\' {
-			out = append(out, c)
-			i++
-			continue
-		}
-		switch b[i+1] {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r, _ := hex4(b, i+2)
-			if utf16.IsSurrogate(r) {
-				low, _ := hex4(b, i+8)
-				r = utf16.DecodeRune(r, low)
-				i += 6
-			}
-			out = utf8.AppendRune(out, r)
-			i += 4
-		default:
-			out = append(out, b[i+1])
-		}
-		i += 2
-	}
-	return out
 }

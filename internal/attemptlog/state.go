@@ -39,7 +39,8 @@ type state struct {
 	ended      bool
 	scores     bitset
 	sum        Summary
-	key        rankKey
+	key        rankKey // of the best entry
+	best, last resultStore
 	once       map[string]bool // warnings given once a log
 	prevHex    [2 * sha256.Size]byte
 }
@@ -107,38 +108,42 @@ func (s *state) accept(line []byte, env envelope, usable bool) Event {
 		s.chainKnown = true
 		return nil
 	}
-	s.chain(env)
+	intact := s.chain(env)
 	seq := s.head.Seq + 1
 	if env.seqOK {
 		seq = env.seq // after one complaint go on from what the file says
 	}
 	s.head, s.chainKnown = Head{seq, hash}, true
 	e := s.d.event(env.typ)
-	s.order(e)
-	if s.d.failed {
-		return nil
+	if env.typ == "score" {
+		s.scores.set(seq) // also when faulty: a rescore of it is not a second fault
 	}
-	s.apply(e)
-	if s.d.failed {
+	s.order(e)
+	if !s.d.failed {
+		s.apply(e)
+	}
+	if s.d.failed || !intact {
 		return nil
 	}
 	return e
 }
 
 // chain compares seq and prev with what the previous line demands.
-func (s *state) chain(env envelope) {
+func (s *state) chain(env envelope) (intact bool) {
+	intact = true
 	if env.seqOK && env.seq != s.head.Seq+1 {
-		s.d.failed = true
+		intact = false
 		s.fault(env.seqCol, "seq", CodeBadSeq, fmt.Sprintf("found seq %d, expected %d", env.seq, s.head.Seq+1), "a line is missing, repeated or out of order")
 	}
 	if !env.prevOK || !s.chainKnown {
-		return
+		return intact
 	}
 	hex.Encode(s.prevHex[:], s.head.Hash[:])
 	if !bytes.Equal(env.prev, s.prevHex[:]) {
-		s.d.failed = true
+		intact = false
 		s.fault(env.prevCol, "prev", CodeChainBroken, fmt.Sprintf("found prev %s, expected %s, the SHA-256 of the previous line", quote(env.prev), s.prevHex), "the previous line was changed, or a line was added or removed, after it was written")
 	}
+	return intact
 }
 
 // order checks where in a log an event may stand.
@@ -172,7 +177,6 @@ func (s *state) apply(e Event) {
 	case *Score:
 		s.moment(e.T, e.At)
 		if !s.d.failed {
-			s.scores.set(s.head.Seq)
 			s.addScore(e)
 		}
 	case *Rescore:
@@ -316,6 +320,12 @@ func (b *bitset) set(i int64) {
 		b.words = append(b.words, 0)
 	}
 	b.words[i/64] |= 1 << (i % 64)
+}
+
+func (b *bitset) clear(i int64) {
+	if i >= 0 && i/64 < int64(len(b.words)) {
+		b.words[i/64] &^= 1 << (i % 64)
+	}
 }
 
 func (b *bitset) has(i int64) bool {

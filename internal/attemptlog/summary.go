@@ -145,22 +145,50 @@ func (s *state) addScore(e *Score) {
 		return
 	}
 	s.sum.LastInvalid = false
-	s.sum.Last = s.result(e)
+	s.last.set(s.head.Seq, s.header, e)
+	s.sum.Last = &s.last.Result
 	key := s.rank(e)
 	if s.sum.Best != nil && key.kind != s.key.kind {
 		s.warnOnce("basis", WarnMixedBasis, "entries with and without a raw score cannot be compared without starting and reference scores", "raw scores are preferred")
 	}
 	if s.sum.Best == nil || key.kind > s.key.kind || key.kind == s.key.kind && key.value > s.key.value {
-		s.sum.Best, s.key = s.result(e), key
+		s.best.set(s.head.Seq, s.header, e)
+		s.sum.Best, s.key = &s.best.Result, key
 	}
 }
 
-func (s *state) result(e *Score) *Result {
-	r := &Result{Seq: s.head.Seq, T: clone(e.T), Raw: clone(e.Score), Normalized: clone(e.Normalized), Basis: e.Basis}
-	if r.Normalized == nil && r.Raw != nil {
-		r.Normalized = s.header.Normalize(*r.Raw)
+// resultStore holds a Result with the numbers that it points to, so that a log
+// whose score rises with every line does not allocate for each.
+type resultStore struct {
+	Result
+	t, raw, normalized float64
+}
+
+func (r *resultStore) set(seq int64, h *Header, e *Score) {
+	r.Result = Result{Seq: seq, Basis: e.Basis}
+	if e.T != nil {
+		r.t, r.T = *e.T, &r.t
 	}
-	return r
+	if e.Score != nil {
+		r.raw, r.Raw = *e.Score, &r.raw
+	}
+	if e.Normalized != nil {
+		r.normalized, r.Normalized = *e.Normalized, &r.normalized
+	} else if e.Score != nil {
+		if n, ok := h.normalize(*e.Score); ok {
+			r.normalized, r.Normalized = max(0, n), &r.normalized
+		}
+	}
+}
+
+// copy returns a Result that shares nothing with r; nil for nil.
+func (r *Result) copy() *Result {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.T, c.Raw, c.Normalized = clone(r.T), clone(r.Raw), clone(r.Normalized)
+	return &c
 }
 
 func (s *state) addUsage(e *Usage) {
@@ -185,7 +213,7 @@ func (s *state) summary() Summary {
 	c := s.sum
 	c.Lines, c.Bytes, c.Head = s.lines, s.bytes, s.head
 	c.FirstT, c.LastT = clone(c.FirstT), clone(c.LastT)
-	c.Best, c.Last = clone(c.Best), clone(c.Last)
+	c.Best, c.Last = c.Best.copy(), c.Last.copy()
 	return c
 }
 

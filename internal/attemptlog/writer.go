@@ -82,6 +82,7 @@ func (w *Writer) check(typ string) error {
 	d := st.d
 	*st = before
 	st.d = d
+	st.scores.clear(before.head.Seq + 1)
 	return &rebench.Error{Code: rebench.CodeInvalid, Message: "attempt log: refused " + typ + " event: " + found.Error(), Err: found}
 }
 
