@@ -4,8 +4,10 @@ package data
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"embed"
+	"encoding/csv"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -47,4 +49,34 @@ func File(name string) ([]byte, error) {
 		return nil, fmt.Errorf("published data %s: SHA-256 is %s, expected %s", name, got, want)
 	}
 	return b, nil
+}
+
+// Table reads a published CSV file as one map for each row, keyed by the header.
+func Table(name string) ([]map[string]string, error) {
+	b, err := File(name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := Records(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return rows, nil
+}
+
+// Records reads CSV with a header as one map for each row.
+func Records(b []byte) ([]map[string]string, error) {
+	all, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]string
+	for _, fields := range all[min(1, len(all)):] {
+		row := make(map[string]string, len(fields))
+		for i, name := range all[0] {
+			row[name] = fields[i]
+		}
+		out = append(out, row)
+	}
+	return out, nil
 }
