@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"rebench/internal/rebench"
@@ -22,6 +23,9 @@ type frame struct {
 	hardware string
 	warnings []string
 	flagged  []int // suspected attempts of the group, counted or not
+
+	mu     sync.Mutex
+	humans map[string]*humanCurve // by environments
 }
 
 // group is one agent's cells.

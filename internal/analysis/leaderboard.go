@@ -48,12 +48,15 @@ func (ds *Dataset) leaderboard(ctx context.Context, q Query) (*Leaderboard, erro
 		}
 		in = append(in, &entrant{group: g, options: options, best: bestOption(options)})
 	}
-	humans := ds.humanCurve(q, fr)
-	err := each(ctx, len(in), func(i int) error { return ds.fillEntrant(ctx, q, in[i], humans) })
+	humans, err := ds.humanCurve(q, fr)
 	if err != nil {
 		return nil, err
 	}
-	if err := rank(in); err != nil {
+	err = each(ctx, len(in), func(i int) error { return ds.fillEntrant(ctx, q, in[i], humans) })
+	if err != nil {
+		return nil, err
+	}
+	if out.separated, err = rank(in); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(in, func(a, b *entrant) int { return cmp.Compare(b.score.Point, a.score.Point) })
@@ -76,7 +79,7 @@ func coverage(in []*entrant) string {
 	return text
 }
 
-func (ds *Dataset) fillEntrant(ctx context.Context, q Query, x *entrant, humans *stats.PercentileCurve) error {
+func (ds *Dataset) fillEntrant(ctx context.Context, q Query, x *entrant, humans *humanCurve) error {
 	o := x.best
 	x.score = ds.score(q, o)
 	r := &x.row
@@ -100,8 +103,12 @@ func (ds *Dataset) fillEntrant(ctx context.Context, q Query, x *entrant, humans 
 		r.NonZeroBound = &bound
 	}
 	if humans != nil && agent.Kind != rebench.KindHuman {
-		p := float64(stats.MatchedPercentile(*humans, x.score.Point))
+		p := stats.MatchedPercentile(humans.curve, x.score.Point)
 		r.HumanPct = &p
+		if x.score.Interval.Low != nil {
+			low, high := stats.MatchedInterval(humans.replicates, x.score.Draws)
+			r.HumanPctLow, r.HumanPctHigh = &low, &high
+		}
 	}
 	if err := honest(q, x); err != nil {
 		return err
@@ -168,9 +175,10 @@ func (ds *Dataset) fillWithFlagged(ctx context.Context, q Query, x *entrant) err
 	return nil
 }
 
-func rank(in []*entrant) error {
+// rank sets ranks and returns which pairs of labels are separated, in both orders.
+func rank(in []*entrant) (map[[2]string]bool, error) {
 	if len(in) == 0 {
-		return nil
+		return nil, nil
 	}
 	scores := make([]stats.SuiteScore, len(in))
 	for i, x := range in {
@@ -178,12 +186,18 @@ func rank(in []*entrant) error {
 	}
 	ranking, err := stats.Ranks(scores)
 	if err != nil {
-		return fmt.Errorf("leaderboard: %w", err)
+		return nil, fmt.Errorf("leaderboard: %w", err)
 	}
+	separated := map[[2]string]bool{}
 	for i, r := range ranking.Ranks {
 		in[i].row.RankLow, in[i].row.RankHigh, in[i].row.PRank1 = r.Low, r.High, r.PFirst
+		for j := range in {
+			if i != j && ranking.Separated(i, j) {
+				separated[[2]string{in[i].group.label, in[j].group.label}] = true
+			}
+		}
 	}
-	return nil
+	return separated, nil
 }
 
 // flaggedLeftOut lists the suspected attempts that the view does not count.
@@ -220,14 +234,29 @@ func (ds *Dataset) humanCells(q Query, fr *frame) []*stats.Cell {
 	return nil
 }
 
-func (ds *Dataset) humanCurve(q Query, fr *frame) *stats.PercentileCurve {
+// humanCurve is H(p) of the query's humans with its bootstrap replicates.
+type humanCurve struct {
+	curve      stats.PercentileCurve
+	replicates []stats.PercentileCurve
+}
+
+// humanCurve returns nil where the humans do not cover the query's environments.
+func (ds *Dataset) humanCurve(q Query, fr *frame) (*humanCurve, error) {
 	cells := ds.humanCells(q, fr)
 	if cells == nil {
-		return nil
+		return nil, nil
 	}
-	h, err := stats.HumanPercentiles(cells)
+	fr.mu.Lock()
+	defer fr.mu.Unlock()
+	key := fmt.Sprint(q.Environments)
+	if h := fr.humans[key]; h != nil {
+		return h, nil
+	}
+	curve, err := stats.HumanPercentiles(cells)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return &h
+	h := &humanCurve{curve: curve, replicates: stats.ResampleHumans(cells, ds.replicates)}
+	fr.humans = map[string]*humanCurve{key: h} // the last environment set only: replicates are large
+	return h, nil
 }

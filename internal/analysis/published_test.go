@@ -121,7 +121,7 @@ func TestDefaultLeaderboard(t *testing.T) {
 	}
 	near(t, "sum of P(rank 1)", total, 1, 1e-9)
 	for i, r := range l.Rows {
-		t.Logf("%d %-26s %.3f [%v %v] rank %d-%d p1 %.3f %+v pct %v honest %v %s", i, r.Agent, r.Score, deref(r.CILow), deref(r.CIHigh), r.RankLow, r.RankHigh, r.PRank1, r.Allocation, deref(r.HumanPct), deref(r.ScoreHonest), r.HonestNote)
+		t.Logf("%d %-26s %.3f [%v %v] rank %d-%d p1 %.3f %+v pct %v honest %v %s", i, r.Agent, r.Score, deref(r.CILow), deref(r.CIHigh), r.RankLow, r.RankHigh, r.PRank1, r.Allocation, r.HumanPct, deref(r.ScoreHonest), r.HonestNote)
 	}
 	t.Logf("hidden %+v", l.Hidden)
 }

@@ -1,6 +1,9 @@
 package analysis
 
-import "rebench/internal/rebench"
+import (
+	"rebench/internal/rebench"
+	"rebench/internal/stats"
+)
 
 // The types of this file are the results that pages, API and exports share; their
 // JSON form is the API's. Scores are normalized (0 = starting solution, 1 =
@@ -53,6 +56,8 @@ type Leaderboard struct {
 	Coverage string `json:"coverage"`
 	// FlaggedLeftOut lists suspected attempts that the view leaves out.
 	FlaggedLeftOut []FlaggedAttempt `json:"flagged_left_out"`
+
+	separated map[[2]string]bool // pairs of labels that the simultaneous test separates
 }
 
 // LeaderboardRow is one agent. Rows are ordered by score, best first.
@@ -66,14 +71,18 @@ type LeaderboardRow struct {
 	CIHigh   *float64     `json:"ci_high"`
 	// ScoreHonest is the cross-fitted score of the best allocation: the one
 	// without the winner's curse. nil when it cannot be estimated, HonestNote says why.
-	ScoreHonest  *float64                             `json:"score_honest"`
-	HonestNote   string                               `json:"honest_note,omitempty"`
-	RankLow      int                                  `json:"rank_low"`  // 1 + number of rows significantly above: the tie label
-	RankHigh     int                                  `json:"rank_high"` // rows - number significantly below
-	PRank1       float64                              `json:"p_rank1"`
-	Allocation   AllocationResult                     `json:"allocation"`
-	Allocations  []AllocationScore                    `json:"allocations"`      // every allocation that was considered
-	HumanPct     *float64                             `json:"human_percentile"` // 1..100; 0 means below the 1st, 101 above the 100th
+	ScoreHonest *float64          `json:"score_honest"`
+	HonestNote  string            `json:"honest_note,omitempty"`
+	RankLow     int               `json:"rank_low"`  // 1 + number of rows significantly above: the tie label
+	RankHigh    int               `json:"rank_high"` // rows - number significantly below
+	PRank1      float64           `json:"p_rank1"`
+	Allocation  AllocationResult  `json:"allocation"`
+	Allocations []AllocationScore `json:"allocations"` // every allocation that was considered
+	// HumanPct is the matched human percentile, 1..100; 0 is below the first and
+	// 101 above the hundredth. Low and High are its 95% interval.
+	HumanPct     *stats.Percentile                    `json:"human_percentile"`
+	HumanPctLow  *stats.Percentile                    `json:"human_percentile_low"`
+	HumanPctHigh *stats.Percentile                    `json:"human_percentile_high"`
 	NAttempts    int                                  `json:"n_attempts"`
 	CostUSD      *float64                             `json:"cost_usd"` // mean cost of one allocation, nil when unknown
 	Environments map[rebench.EnvironmentID]CellResult `json:"environments"`
@@ -164,7 +173,7 @@ type ScoreAtK struct {
 	TimeLimitS int64            `json:"time_limit_s"`
 	PerEnv     []EnvironmentAtK `json:"-"`
 	Mean       []MeanAtK        `json:"mean"`
-	Cells      []EnvironmentAtK `json:"environments_detail,omitempty"`
+	Cells      []EnvironmentAtK `json:"environments"` // one element for each environment with attempts
 }
 
 // EnvironmentAtK is score@k in one environment.

@@ -27,7 +27,12 @@ type Ranking struct {
 	// percentile over draws of the largest standardised deviation of any pair, so
 	// it holds for all pairs at once.
 	Critical float64
+
+	apart map[[2]int]bool
 }
+
+// Separated reports whether the scores at positions i and j are separated.
+func (r Ranking) Separated(i, j int) bool { return r.apart[[2]int{min(i, j), max(i, j)}] }
 
 // Ranks ranks suite scores over the same environments and total time by all
 // pairwise differences at once, so that the chance of separating any of several
@@ -37,7 +42,7 @@ type Ranking struct {
 //
 // It returns ErrShape when the numbers of draws differ or are 0.
 func Ranks(scores []SuiteScore) (Ranking, error) {
-	out := Ranking{Ranks: make([]Rank, len(scores))}
+	out := Ranking{Ranks: make([]Rank, len(scores)), apart: map[[2]int]bool{}}
 	var in []int
 	for i, s := range scores {
 		if len(s.Draws) != len(scores[0].Draws) || len(s.Draws) == 0 {
@@ -68,6 +73,7 @@ func Ranks(scores []SuiteScore) (Ranking, error) {
 		if !(math.Abs(d) > out.Critical*s) {
 			continue
 		}
+		out.apart[pair] = true
 		if d < 0 {
 			i, j = j, i
 		}
