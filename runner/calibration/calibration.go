@@ -1,0 +1,195 @@
+// Package calibration measures and keeps what an environment's starting and
+// reference solutions score on one machine, which is what turns a raw score
+// into a normalized one there.
+package calibration
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"rebench/internal/rebench"
+)
+
+// Key is everything that a calibration depends on. A calibration fits an
+// attempt when the keys are equal.
+type Key struct {
+	Environment  rebench.EnvironmentID `json:"environment"`
+	Version      string                `json:"version"` // of the environment
+	Profile      rebench.Profile       `json:"profile"`
+	ScorerSHA256 string                `json:"scorer_sha256"`
+	AssetsSHA256 string                `json:"assets_sha256"` // "" without assets
+	Hardware     string                `json:"hardware"`      // device.Hardware.Fingerprint
+	GPU          string                `json:"gpu"`           // name of the leased GPUs, "" for none
+	Tier         string                `json:"tier"`          // how limits are enforced
+	Threads      int                   `json:"threads"`       // compute threads
+	// Software holds the versions of Python and of the modules and compilers
+	// in the sandbox, e.g. torch.
+	Software map[string]string `json:"software"`
+	// OpenBLAS holds the host's OPENBLAS_* variables: they choose kernels.
+	OpenBLAS map[string]string `json:"openblas"`
+}
+
+// Digest is the hex SHA-256 of the key.
+func (k Key) Digest() string {
+	b, err := json.Marshal(k) // map keys are sorted
+	if err != nil {
+		panic("calibration: a key does not encode: " + err.Error()) // strings and integers always do
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Side is what one solution scored.
+type Side struct {
+	Median float64   `json:"median"` // raw score
+	SD     float64   `json:"sd"`     // sample standard deviation of one run
+	N      int       `json:"n"`
+	Runs   []float64 `json:"runs"` // in the order measured
+}
+
+func newSide(runs []float64) Side {
+	s := Side{N: len(runs), Runs: runs}
+	sorted := slices.Sorted(slices.Values(runs))
+	if n := len(sorted); n > 0 {
+		s.Median = (sorted[(n-1)/2] + sorted[n/2]) / 2
+	}
+	if len(runs) > 1 {
+		var mean, sq float64
+		for _, r := range runs {
+			mean += r / float64(len(runs))
+		}
+		for _, r := range runs {
+			sq += (r - mean) * (r - mean)
+		}
+		s.SD = math.Sqrt(sq / float64(len(runs)-1))
+	}
+	return s
+}
+
+// Calibration is one measurement of both solutions.
+type Calibration struct {
+	ID        string            `json:"id"`
+	Key       Key               `json:"key"`
+	Direction rebench.Direction `json:"direction"`
+	Start     Side              `json:"start"`
+	Reference Side              `json:"reference"`
+	// Paired says that every run was timed interleaved with the reference:
+	// Start's runs are then corrected for the drift their pairs show.
+	Paired bool      `json:"paired"`
+	At     time.Time `json:"at"`
+}
+
+// MinRuns is the least number of runs of each solution.
+const MinRuns = 5
+
+// noiseFactor is by how many standard deviations of a difference of two single
+// runs the reference must be better than the start.
+const noiseFactor = 3
+
+// DriftAllowed is how far a paired reference run may lie from the calibration's
+// reference, as a difference of natural logarithms of time (about 5%).
+const DriftAllowed = 0.05
+
+// Check returns a CodeConflict error unless the reference is clearly better than
+// the start beyond noise: its median by more than noiseFactor standard
+// deviations of a difference of two runs, and every run of it better than every
+// run of the start (for five runs each, 1 chance in 252 if both were alike).
+func (c *Calibration) Check() error {
+	refuse := func(format string, args ...any) error {
+		return rebench.Errorf(rebench.CodeConflict, "calibration of %s (%s) refused: %s; start %s, reference %s",
+			c.Key.Environment, c.Key.Profile, fmt.Sprintf(format, args...), c.Start, c.Reference)
+	}
+	if c.Start.N < MinRuns || c.Reference.N < MinRuns {
+		return refuse("%d and %d runs, expected at least %d of each", c.Start.N, c.Reference.N, MinRuns)
+	}
+	sign := 1.0
+	if c.Direction == rebench.Minimize {
+		sign = -1
+	}
+	gap := sign * (c.Reference.Median - c.Start.Median)
+	noise := math.Hypot(c.Start.SD, c.Reference.SD)
+	if !(gap > 0) {
+		return refuse("the reference is not better than the start")
+	}
+	if gap <= noiseFactor*noise {
+		return refuse("the reference is better by %.4g, which is not clear of %d times the noise of %.4g; quieten the machine and calibrate again", gap, noiseFactor, noise)
+	}
+	worst, best := math.Inf(1), math.Inf(-1)
+	for _, r := range c.Reference.Runs {
+		worst = min(worst, sign*r)
+	}
+	for _, r := range c.Start.Runs {
+		best = max(best, sign*r)
+	}
+	if worst <= best {
+		return refuse("a run of the reference was no better than a run of the start; quieten the machine and calibrate again")
+	}
+	return nil
+}
+
+// String is the side for people.
+func (s Side) String() string { return fmt.Sprintf("%.4f (sd %.4f, n %d)", s.Median, s.SD, s.N) }
+
+// Noise is the larger standard deviation of a single run, in raw units.
+func (c *Calibration) Noise() float64 { return max(c.Start.SD, c.Reference.SD) }
+
+// DriftError says that the machine was not as it was when it was calibrated.
+type DriftError struct {
+	Paired, Calibrated float64 // the reference's raw score now and then
+}
+
+func (e *DriftError) Error() string {
+	return fmt.Sprintf("the reference took %+.1f%% of its calibrated time (%.0f%% allowed): the machine is busy or has changed",
+		100*math.Expm1(e.Paired-e.Calibrated), 100*DriftAllowed)
+}
+
+// Value is a raw score as it is logged, and its normalization.
+type Value struct {
+	Raw        float64 // corrected by the pair where there is one
+	Normalized float64 // 0 = start, 1 = reference; not clipped
+}
+
+// Normalize places a raw score between start and reference. With a paired run
+// of the reference the score is first moved by as much as the pair differs from
+// the calibrated reference, so that a machine that is slower for the moment
+// slows both alike. A pair farther off than DriftAllowed is a *DriftError.
+func (c *Calibration) Normalize(raw float64, paired *float64) (Value, error) {
+	if paired != nil {
+		if d := *paired - c.Reference.Median; !(math.Abs(d) <= DriftAllowed) {
+			return Value{}, &DriftError{Paired: *paired, Calibrated: c.Reference.Median}
+		}
+		raw -= *paired - c.Reference.Median
+	}
+	n := (raw - c.Start.Median) / (c.Reference.Median - c.Start.Median)
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return Value{}, rebench.Errorf(rebench.CodeInternal, "raw score %v cannot be normalized with start %v and reference %v", raw, c.Start.Median, c.Reference.Median)
+	}
+	return Value{Raw: raw, Normalized: n}, nil
+}
+
+// Round rounds x to a step of 1, 2 or 5 times a power of ten that is at least
+// noise; a noise of 0 leaves six significant digits.
+func Round(x, noise float64) float64 {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	step := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-5)
+	if noise > 0 && !math.IsInf(noise, 0) {
+		decade := math.Pow(10, math.Floor(math.Log10(noise)))
+		for _, m := range []float64{1, 2, 5, 10} {
+			if step = m * decade; step >= noise {
+				break
+			}
+		}
+	}
+	if step >= 1 {
+		return math.Round(x/step) * step
+	}
+	inverse := math.Round(1 / step) // exact where step, say 0.01, is not
+	return math.Round(x*inverse) / inverse
+}
