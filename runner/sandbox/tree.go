@@ -41,6 +41,7 @@ func openBeneath(dirfd int, name string, flags int, mode uint32) (int, error) {
 type walker struct {
 	limits   SnapshotLimits
 	uid, gid int // owner of the copies; -1: leave
+	skip     string
 	sum      hash.Hash
 	files    int // directories included
 	bytes    int64
@@ -56,6 +57,19 @@ func TreeHash(dir string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(w.sum.Sum(nil)), nil
+}
+
+// SourceHash is TreeHash with directories named __pycache__ left out.
+func SourceHash(dir string) (string, error) {
+	w := sourceWalker()
+	if err := w.run(context.Background(), dir, ".", -1); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(w.sum.Sum(nil)), nil
+}
+
+func sourceWalker() *walker {
+	return &walker{limits: trustedLimits, uid: -1, gid: -1, sum: sha256.New(), skip: "__pycache__"}
 }
 
 // trustedLimits apply to trees that we ship ourselves.
@@ -89,6 +103,9 @@ func (w *walker) dir(ctx context.Context, fd, dst int, rel string, depth int) er
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if w.skip != "" && name == w.skip {
+			continue
 		}
 		path := name
 		if rel != "" {

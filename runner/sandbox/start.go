@@ -1,0 +1,319 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rebench/internal/rebench"
+)
+
+// Descriptors of the launcher and bubblewrap; 3 to 5 are the program's.
+// One digit: POSIX shells redirect no others.
+const (
+	gateFD    = 6 // a line arrives when the process is in its control groups
+	argsFD    = 7
+	seccompFD = 8
+	statusFD  = 9
+)
+
+// launcher waits until it has been put into its control groups, sets resource
+// limits, and becomes bubblewrap. Its environment must be empty: the first
+// process inside shows it.
+const launcher = `unset PWD OLDPWD
+IFS= read -r go <&6 || exit 125
+exec 6<&-
+umask 022
+ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" || exit 125
+shift 2
+exec "$@"`
+
+// innerLimits sets, inside, the limits that count per user namespace.
+const innerLimits = `ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 125
+test "$2" = 0 || ulimit -v "$2" || exit 125
+shift 2
+exec "$@"`
+
+// Start starts one sandbox; see Executor.
+func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (Process, error) {
+	spec.Limits = spec.Limits.withDefaults()
+	if err := checkSpec(&spec); err != nil {
+		return nil, err
+	}
+	label, err := b.next(validName(spec.Name))
+	if err != nil {
+		return nil, err
+	}
+	p := &process{b: b, spec: spec, label: label, done: make(chan struct{})}
+	if err := p.prepare(); err != nil {
+		return nil, wrapStart(spec.Name, errors.Join(err, p.cleanUp()))
+	}
+	if err := p.launch(ctx); err != nil {
+		return nil, wrapStart(spec.Name, errors.Join(err, p.cleanUp()))
+	}
+	return p, nil
+}
+
+func wrapStart(name string, err error) error {
+	return rebench.Errorf(rebench.ErrorCode(err), "start sandbox %s: %w", name, err)
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	pick := func(v *int64, def int64) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	if l.Wall == 0 {
+		l.Wall = d.Wall
+	}
+	if l.CPUs == 0 {
+		l.CPUs = d.CPUs
+	}
+	pick(&l.MemoryBytes, d.MemoryBytes)
+	pick(&l.PIDs, d.PIDs)
+	pick(&l.OpenFiles, d.OpenFiles)
+	pick(&l.FileBytes, d.FileBytes)
+	pick(&l.OutputBytes, d.OutputBytes)
+	pick(&l.Tmp.Bytes, d.Tmp.Bytes)
+	pick(&l.Tmp.Inodes, d.Tmp.Inodes)
+	return l
+}
+
+// prepare makes everything that a sandbox needs before its first process.
+func (p *process) prepare() error {
+	var err error
+	if p.user, err = p.b.userFor(&p.spec); err != nil {
+		return err
+	}
+	p.dir = &sandboxDir{path: filepath.Join(p.b.dir, p.label), uid: p.user.uid}
+	if err := os.Mkdir(p.dir.path, 0o711); err != nil {
+		return err
+	}
+	if p.args, err = p.b.args(&p.spec, p.dir); err != nil {
+		return err
+	}
+	p.group, err = p.b.conf.group(groupPrefix+p.b.id+"-"+p.label, p.spec.Limits, p.spec.GPUs)
+	return err
+}
+
+// userFor returns the user of the workspaces that spec may write, else a new one.
+func (b *Bubblewrap) userFor(spec *Spec) (*user, error) {
+	var owner *user
+	for _, m := range spec.Mounts {
+		if m.Workspace == nil {
+			continue
+		}
+		w, ok := m.Workspace.(*workspace)
+		if !ok || w.user == nil {
+			return nil, rebench.Errorf(rebench.CodeInvalid, "workspace %s is closed or not of this executor", m.Workspace.Name())
+		}
+		if !m.Writable {
+			continue
+		}
+		if w.meta.Role != spec.Role {
+			return nil, rebench.Errorf(rebench.CodeInvalid, "workspace %s is for the role %s, not %s", w.name, w.meta.Role, spec.Role)
+		}
+		if owner != nil && owner != w.user {
+			return nil, rebench.Errorf(rebench.CodeInvalid, "two writable workspaces of different users")
+		}
+		owner = w.user
+	}
+	if owner != nil {
+		return owner.share(), nil
+	}
+	return b.users.lease(spec.Role, 0, b.keptUsers())
+}
+
+// launch starts the launcher, puts it into its groups and lets it go.
+func (p *process) launch(ctx context.Context) error {
+	var opened []*os.File
+	defer func() {
+		for _, f := range opened {
+			f.Close()
+		}
+	}()
+	keep := func(f *os.File, err error) (*os.File, error) {
+		if err == nil {
+			opened = append(opened, f)
+		}
+		return f, err
+	}
+	argsFile, err := keep(memoryFile("args", []byte(strings.Join(p.args, "\x00")+"\x00")))
+	if err != nil {
+		return err
+	}
+	filter, err := keep(memoryFile("seccomp", seccompFilter(filterOptions{noHiddenMemory: p.weak() && len(p.spec.GPUs) == 0})))
+	if err != nil {
+		return err
+	}
+	gateOut, gateIn, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	opened = append(opened, gateOut, gateIn)
+	statusOut, statusIn, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	opened = append(opened, statusIn)
+	p.command(gateOut, argsFile, filter, statusIn)
+	// Descriptors that this process inherited without close-on-exec must not pass.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		statusOut.Close()
+		return fmt.Errorf("close_range: %w", err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		statusOut.Close()
+		return err
+	}
+	statusIn.Close()
+	p.started = time.Now()
+	p.track(statusOut)
+	if err := p.admit(); err == nil {
+		_, err = gateIn.WriteString("go\n")
+	} else {
+		p.end(CauseKilled, "start failed")
+		<-p.done
+		return err
+	}
+	p.watch(ctx)
+	return nil
+}
+
+// admit puts the waiting launcher into its groups and on its cores.
+func (p *process) admit() error {
+	pid := p.cmd.Process.Pid
+	if err := p.group.adopt(pid); err != nil {
+		return err
+	}
+	// When the whole machine runs out of memory, sandboxes go first.
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
+	if p.spec.Limits.CPUSet == "" {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, cpu := range listCPUs(p.spec.Limits.CPUSet) {
+		set.Set(cpu)
+	}
+	return unix.SchedSetaffinity(pid, &set)
+}
+
+// listCPUs expands e.g. "0-2,5".
+func listCPUs(s string) []int {
+	var out []int
+	for part := range strings.SplitSeq(s, ",") {
+		low, high, ranged := strings.Cut(part, "-")
+		a, err := strconv.Atoi(low)
+		if err != nil {
+			continue
+		}
+		b := a
+		if ranged {
+			b, _ = strconv.Atoi(high)
+		}
+		for cpu := a; cpu <= b && cpu < 4096; cpu++ {
+			out = append(out, cpu)
+		}
+	}
+	return out
+}
+
+// command fills p.cmd.
+func (p *process) command(gate, args, filter, status *os.File) {
+	limits := p.spec.Limits
+	argv := append([]string(nil), p.spec.Argv...)
+	if p.weak() {
+		addressKB := int64(0)
+		if len(p.spec.GPUs) == 0 { // CUDA reserves far more than it uses
+			addressKB = limits.MemoryBytes >> 10
+		}
+		argv = append([]string{"/bin/sh", "-c", innerLimits, "sh", strconv.FormatInt(limits.PIDs, 10), strconv.FormatInt(addressKB, 10)}, argv...)
+	}
+	line := append([]string{
+		"-c", launcher, "sh", strconv.FormatInt(limits.OpenFiles, 10), strconv.FormatInt((limits.FileBytes+511)/512, 10),
+		p.b.cfg.Bwrap, "--args", strconv.Itoa(argsFD), "--",
+	}, argv...)
+	cmd := exec.Command("/bin/sh", line...)
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.WaitDelay = 10 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if uid := p.user.uid; uid >= 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), Groups: []uint32{}}
+	}
+	if fd := p.group.fd(); fd >= 0 {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, fd
+	}
+	if p.spec.Terminal != nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.spec.Terminal, p.spec.Terminal, p.spec.Terminal
+		cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
+	} else {
+		cmd.Stdin = p.spec.Stdin
+		// Never the caller's file itself: a sandbox could truncate or seek it.
+		p.stdout = &boundedWriter{to: p.spec.Stdout, most: limits.OutputBytes}
+		p.stderr = &boundedWriter{to: p.spec.Stderr, most: limits.OutputBytes}
+		cmd.Stdout, cmd.Stderr = p.stdout, p.stderr
+		if _, isFile := p.spec.Stdin.(*os.File); isFile {
+			cmd.Stdin = struct{ io.Reader }{p.spec.Stdin}
+		}
+	}
+	extra := make([]*os.File, 7)
+	copy(extra, p.spec.Files)
+	extra[gateFD-3], extra[argsFD-3], extra[seccompFD-3], extra[statusFD-3] = gate, args, filter, status
+	cmd.ExtraFiles = extra
+	p.cmd = cmd
+}
+
+// memoryFile returns a file in memory, positioned at its start.
+func memoryFile(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memory file: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return nil, err
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return f, err
+}
+
+// boundedWriter passes on the first most bytes and counts all; the reader never
+// stalls, and a flood costs no memory. A negative most passes everything.
+type boundedWriter struct {
+	to    io.Writer
+	most  int64
+	count int64
+	head  []byte // the first bytes, for the message when setting up fails
+}
+
+func (w *boundedWriter) Write(b []byte) (int, error) {
+	if room := 2048 - len(w.head); room > 0 {
+		w.head = append(w.head, b[:min(room, len(b))]...)
+	}
+	pass := b
+	if w.most >= 0 {
+		pass = b[:max(0, min(int64(len(b)), w.most-w.count))]
+	}
+	w.count += int64(len(b))
+	if w.to != nil && len(pass) > 0 {
+		if _, err := w.to.Write(pass); err != nil {
+			w.to = nil // a caller that cannot take output does not stop the sandbox
+		}
+	}
+	return len(b), nil
+}
