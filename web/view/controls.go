@@ -1,0 +1,105 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"rebench/internal/analysis"
+	"rebench/internal/rebench"
+)
+
+// option is one value of a setting.
+type option struct{ value, text string }
+
+type keyValue struct{ key, value string }
+
+// formKeys are the parameters that the form of further settings holds itself.
+var formKeys = []string{"environments", "agents", "convention", "cap", "hours", "profile", "scorer", "hardware", "asof"}
+
+// kept returns the parameters that a form must carry along.
+func (p Page) kept() []keyValue {
+	var out []keyValue
+	for key := range p.Query {
+		if !slices.Contains(formKeys, key) && key != "page_token" {
+			out = append(out, keyValue{key, p.Query.Get(key)})
+		}
+	}
+	slices.SortFunc(out, func(a, b keyValue) int { return strings.Compare(a.key, b.key) })
+	return out
+}
+
+// reset returns the page with the form's settings back at their defaults.
+func (p Page) reset() string {
+	q := url.Values{}
+	for _, kv := range p.kept() {
+		q.Set(kv.key, kv.value)
+	}
+	return address(p.Path, q)
+}
+
+// changedWords counts the form's settings that differ from their defaults.
+func changedWords(p Page) string {
+	n := 0
+	for _, key := range formKeys {
+		if p.Query.Get(key) != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d set)", n)
+}
+
+// takesAgents reports whether the page can be limited to some agents.
+func (p Page) takesAgents() bool { return p.Path == "/" || p.Path == "/curves" }
+
+// lists reports whether a list parameter holds the value.
+func (p Page) lists(key, value string) bool {
+	return slices.Contains(strings.Split(p.Query.Get(key), ","), value)
+}
+
+func chosen(ids []rebench.EnvironmentID, id rebench.EnvironmentID) bool {
+	return len(ids) == 0 || slices.Contains(ids, id)
+}
+
+// offered reports whether a budget is on the ruler.
+func offered(seconds int64) bool {
+	return slices.Contains(rebench.Budgets(), time.Duration(seconds)*time.Second)
+}
+
+func withAny(text string, values []string) []option {
+	out := []option{{"", text}}
+	for _, v := range values {
+		out = append(out, option{v, v})
+	}
+	return out
+}
+
+func latestWords(c Choices) string {
+	if c.Latest == 0 {
+		return "newest"
+	}
+	return fmt.Sprintf("newest (%d)", c.Latest)
+}
+
+// settingsState sums the settings up in one line.
+func settingsState(p Page, v analysis.View) string {
+	words := []string{suite(v.Environments)}
+	if v.Cohort == string(rebench.CohortAll) {
+		words = append(words, "all human attempts")
+	}
+	if v.Flagged == "include" {
+		words = append(words, "suspected hacks counted")
+	}
+	if v.Estimator == "with" {
+		words = append(words, "with replacement")
+	}
+	if w := changedWords(p); w != "" {
+		words = append(words, strings.Trim(w, "()"))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,6 @@
+package view
+
+import "strings"
+
+// formName is what a suffix is called.
+func formName(suffix string) string { return strings.ToUpper(suffix) }

@@ -1,0 +1,360 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rebench/internal/analysis"
+	"rebench/internal/rebench"
+)
+
+// finding is one question of the reader with its answer.
+type finding struct {
+	Question string
+	Verdict  string // the answer in a few words
+	Words    string // the numbers behind it
+}
+
+// findings answers who leads, whether the lead is real and where humans stand, from
+// the ranks and the bootstrap support that the engine computed.
+func (d LeaderboardData) findings() []finding {
+	agents := d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman })
+	if len(agents) == 0 {
+		return nil
+	}
+	top := agents[0]
+	out := []finding{{
+		Question: "Which agent leads?",
+		Verdict:  agentName(top.Agent),
+		Words: fmt.Sprintf("%s %s, %s.", score(top.Score), interval(top.CILow, top.CIHigh),
+			allocationWords(top.Allocation.K, top.Allocation.TimeLimitS)),
+	}}
+	if f, ok := d.leadFinding(agents); ok {
+		out = append(out, f)
+	}
+	if f, ok := d.humanFinding(top); ok {
+		out = append(out, f)
+	}
+	return out
+}
+
+func (d LeaderboardData) rows(of func(rebench.Kind) bool) []analysis.LeaderboardRow {
+	var out []analysis.LeaderboardRow
+	for _, r := range d.Board.Rows {
+		if of(r.Kind) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (d LeaderboardData) lead(a, b string) (analysis.Lead, bool) {
+	i := slices.IndexFunc(d.Leads, func(l analysis.Lead) bool {
+		return l.Above == a && l.Below == b || l.Above == b && l.Below == a
+	})
+	if i < 0 {
+		return analysis.Lead{}, false
+	}
+	return d.Leads[i], true
+}
+
+// leadFinding says whether the first agent is told apart from the second, and who
+// shares its tie group.
+func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding, bool) {
+	f := finding{Question: "Is the lead real?"}
+	if len(agents) == 1 {
+		f.Verdict = "Nothing to compare"
+		f.Words = "It is the only agent with attempts for this total time in every chosen environment."
+		return f, true
+	}
+	lead, ok := d.lead(agents[0].Agent, agents[1].Agent)
+	if !ok {
+		return f, false
+	}
+	f.Verdict = "Not separated"
+	if lead.Separated {
+		f.Verdict = "Yes: separated"
+	}
+	f.Words = fmt.Sprintf("Ahead of %s by %s %s; bootstrap support %s.", lead.Below, number(lead.D, 3),
+		signedInterval(lead.CILow, lead.CIHigh), support(lead.PAGreater))
+	if others := d.tied(agents); len(others) > 0 && !lead.Separated {
+		f.Words += fmt.Sprintf(" %s %s first place.", capitalised(count(len(others)+1)), "agents may share")
+	}
+	return f, true
+}
+
+// tied returns the agents whose ranks include the first agent's.
+func (d LeaderboardData) tied(agents []analysis.LeaderboardRow) []string {
+	var out []string
+	for _, r := range agents[1:] {
+		if r.RankLow > 0 && r.RankLow <= agents[0].RankLow {
+			out = append(out, r.Agent)
+		}
+	}
+	return out
+}
+
+// humanFinding places the first agent among the humans.
+func (d LeaderboardData) humanFinding(top analysis.LeaderboardRow) (finding, bool) {
+	humans := d.rows(func(k rebench.Kind) bool { return k == rebench.KindHuman })
+	f := finding{Question: "Against human experts?"}
+	matched := ""
+	if top.HumanPct != nil {
+		matched = fmt.Sprintf("It matches the %s percentile of single eight-hour human attempts.", percentile(*top.HumanPct))
+	}
+	if len(humans) == 0 {
+		if matched == "" {
+			return f, false
+		}
+		f.Verdict = percentile(*top.HumanPct) + " percentile"
+		f.Words = matched + " Humans have no score at this total time."
+		return f, true
+	}
+	lead, ok := d.lead(humans[0].Agent, top.Agent)
+	if !ok {
+		return f, false
+	}
+	ahead := "Humans ahead"
+	if lead.Above == top.Agent {
+		ahead = agentName(top.Agent) + " ahead"
+	}
+	f.Verdict = ahead
+	if !lead.Separated {
+		f.Verdict += ", not separated"
+	}
+	f.Words = strings.TrimSpace(fmt.Sprintf("Humans reach %s %s; bootstrap support %s. %s", score(humans[0].Score),
+		interval(humans[0].CILow, humans[0].CIHigh), support(lead.PAGreater), matched))
+	return f, true
+}
+
+// scale covers every interval of the board.
+func (d LeaderboardData) scale() scale {
+	var values []float64
+	for _, r := range d.Board.Rows {
+		values = append(values, r.Score)
+		if r.CIHigh != nil {
+			values = append(values, *r.CIHigh)
+		}
+	}
+	return scoreScale(values)
+}
+
+// cellScale covers the board's cells, for the bars in them.
+func (d LeaderboardData) cellScale() scale {
+	var values []float64
+	for _, r := range d.Board.Rows {
+		for _, c := range r.Environments {
+			values = append(values, c.Score)
+		}
+	}
+	return scoreScale(values)
+}
+
+func (d LeaderboardData) title() string {
+	return fmt.Sprintf("Who is ahead with %s in total?", totalTime(d.Board.BudgetS))
+}
+
+func (d LeaderboardData) lede() string {
+	return fmt.Sprintf("Mean normalized score over %s: 0 is the starting solution, 1 the reference solution. Every agent and the human experts get the same total time.",
+		suite(d.Board.Environments))
+}
+
+// attemptsLink leads to the attempts behind a number.
+func attemptsLink(v analysis.View, agent string, env rebench.EnvironmentID, limitS int64) string {
+	p := Page{Path: "/attempts"}
+	pairs := []string{"agent", agent}
+	if env != "" {
+		pairs = append(pairs, "environment", string(env))
+	}
+	if agent == rebench.HumanName {
+		if v.Cohort != string(rebench.CohortAll) {
+			pairs = append(pairs, "cohort", v.Cohort)
+		}
+	} else if limitS > 0 {
+		pairs = append(pairs, "time_limit", budget(limitS))
+	}
+	if v.Profile != "" {
+		pairs = append(pairs, "profile", string(v.Profile))
+	}
+	return p.With(pairs...)
+}
+
+// hiddenReason is one reason with the agents that it keeps out.
+type hiddenReason struct {
+	Agents []analysis.HiddenAgent
+	Common []rebench.EnvironmentID // where they could be ranked
+}
+
+// commonSets groups the hidden agents by the environments on which they could be ranked.
+func commonSets(hidden []analysis.HiddenAgent) []hiddenReason {
+	var out []hiddenReason
+	for _, h := range hidden {
+		if len(h.Common) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(out, func(r hiddenReason) bool { return slices.Equal(r.Common, h.Common) })
+		if i < 0 {
+			out = append(out, hiddenReason{Common: h.Common})
+			i = len(out) - 1
+		}
+		out[i].Agents = append(out[i].Agents, h)
+	}
+	return out
+}
+
+func idList(ids []rebench.EnvironmentID) string {
+	parts := make([]string, len(ids))
+	for i, id := range ids {
+		parts[i] = string(id)
+	}
+	return strings.Join(parts, ",")
+}
+
+func hiddenNames(hidden []analysis.HiddenAgent) string {
+	var names []string
+	for _, h := range hidden {
+		names = append(names, agentName(h.Agent))
+	}
+	return list(names)
+}
+
+// flaggedWords sums up the suspected attempts that a view leaves out.
+func flaggedWords(b *analysis.Leaderboard) string {
+	n := len(b.FlaggedLeftOut)
+	var where []string
+	for _, f := range b.FlaggedLeftOut {
+		w := agentName(f.Agent) + ", " + environmentTitle(f.Environment)
+		if !slices.Contains(where, w) {
+			where = append(where, w)
+		}
+	}
+	verb := "are"
+	if n == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s flagged as %s %s left out (%s)", things(n, "attempt", "attempts"), suspectedNoun(n), verb, strings.Join(where, "; "))
+}
+
+func suspectedNoun(n int) string {
+	if n == 1 {
+		return "a suspected reward hack"
+	}
+	return "suspected reward hacks"
+}
+
+// bothFigures lists the rows whose score moves when suspected attempts count.
+func bothFigures(b *analysis.Leaderboard) []analysis.LeaderboardRow {
+	var out []analysis.LeaderboardRow
+	for _, r := range b.Rows {
+		if r.WithFlagged != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// facts is the line under the table: what it rests on.
+func (d LeaderboardData) facts() string {
+	attempts := 0
+	for _, r := range d.Board.Rows {
+		attempts += r.NAttempts
+	}
+	return fmt.Sprintf("%s behind the rows shown. %s", things(attempts, "attempt", "attempts"), viewFacts(d.Board.View))
+}
+
+// viewFacts states method and data of a result.
+func viewFacts(v analysis.View) string {
+	estimator := "without replacement"
+	if v.Estimator == "with" {
+		estimator = "with replacement"
+	}
+	convention := "centred bootstrap"
+	if v.Convention == "metr" {
+		convention = "METR's percentile bootstrap"
+	}
+	words := fmt.Sprintf("Score@k %s; nominal 95%% intervals, %s, %s draws; profile %s", estimator, convention, grouped(v.Replicates), v.Profile)
+	if v.Cap != nil {
+		words += fmt.Sprintf("; scores cut at %s", tickLabel(*v.Cap))
+	}
+	if v.Hardware == "all" {
+		words += "; hardware classes mixed"
+	} else if v.Hardware != "" {
+		words += "; hardware " + v.Hardware
+	}
+	words += fmt.Sprintf("; data revision %d%s.", v.DataRevision, dated(v.Revision.At))
+	return words
+}
+
+// shortestBudget is the ruler's next step up, for an empty board.
+func longerBudgets(seconds int64) []time.Duration {
+	var out []time.Duration
+	for _, b := range rebench.Budgets() {
+		if int64(b/time.Second) > seconds {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// costs reports whether any row's cost is known; the column is left out otherwise.
+func (d LeaderboardData) costs() bool {
+	return slices.ContainsFunc(d.Board.Rows, func(r analysis.LeaderboardRow) bool { return r.CostUSD != nil })
+}
+
+func cellTitle(id rebench.EnvironmentID, c analysis.CellResult) string {
+	return fmt.Sprintf("%s: %s %s, %s, %d of them at or below the starting solution", environmentTitle(id), score(c.Score),
+		interval(c.CILow, c.CIHigh), things(c.N, "attempt", "attempts"), c.Zeros)
+}
+
+func flaggedVerb(flagged string) string {
+	if flagged == "include" {
+		return "are counted"
+	}
+	return "are left out"
+}
+
+func flaggedCell(flagged string, n int) string {
+	return things(n, "suspected attempt", "suspected attempts") + " " + strings.TrimPrefix(flaggedVerb(flagged), "are ")
+}
+
+// signs tells which signs occur on the board, and words the degenerate rows.
+func signs(b *analysis.Leaderboard) (saturated, flagged bool, constant, zero []string) {
+	for _, r := range b.Rows {
+		saturated = saturated || r.Allocation.Saturated
+		for _, c := range r.Environments {
+			saturated, flagged = saturated || c.Saturated, flagged || c.Flagged > 0
+		}
+		if r.ConstantCells > 0 {
+			constant = append(constant, fmt.Sprintf("%s %d of %d", agentName(r.Agent), r.ConstantCells, len(b.Environments)))
+		}
+		if r.NonZeroBound != nil {
+			zero = append(zero, fmt.Sprintf("%s: every attempt scored 0. The chance of a score above 0 is at most %s%% with 95%% confidence.",
+				agentName(r.Agent), number(100**r.NonZeroBound, 0)))
+		}
+	}
+	return saturated, flagged, constant, zero
+}
+
+// commonWords names the environments on which hidden agents could be ranked.
+func commonWords(r hiddenReason) string {
+	if len(r.Common) == 1 {
+		return environmentTitle(r.Common[0]) + ", with " + hiddenNames(r.Agents)
+	}
+	return fmt.Sprintf("the common %s environments, with %s", count(len(r.Common)), hiddenNames(r.Agents))
+}
+
+// labels returns the agents of the board as a list parameter, and whether humans
+// are on the board.
+func (d LeaderboardData) labels() (agents string, humans bool) {
+	var names []string
+	for _, r := range d.Board.Rows {
+		if r.Kind == rebench.KindHuman {
+			humans = true
+		} else {
+			names = append(names, r.Agent)
+		}
+	}
+	return strings.Join(names, ","), humans
+}
