@@ -1,0 +1,112 @@
+package intake_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"rebench/internal/attemptlog"
+	"rebench/internal/intake"
+	"rebench/internal/rebench"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// write builds a log of a 600 s kernel attempt (start ln 6.5, reference ln 1.75).
+func write(t *testing.T, change func(*attemptlog.Header), events ...attemptlog.Event) []byte {
+	t.Helper()
+	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	h := &attemptlog.Header{
+		AttemptID:   "kernel-1",
+		Environment: attemptlog.Environment{ID: "optimize_kernel", Version: "1.0.0", Profile: "cpu"},
+		Agent:       &attemptlog.Agent{Name: "tuner"},
+		TimeLimitS:  ptr(600.0), StartedAt: &started, Clock: rebench.ClockActive,
+		Scoring: attemptlog.Scoring{Direction: rebench.Minimize, StartRaw: ptr(math.Log(6.5)), ReferenceRaw: ptr(math.Log(1.75)), CalibrationID: "cal-1"},
+		Tool:    attemptlog.Tool{Name: "test"},
+	}
+	if change != nil {
+		change(h)
+	}
+	var buf bytes.Buffer
+	w := attemptlog.NewWriter(&buf)
+	for _, e := range append([]attemptlog.Event{h}, events...) {
+		if _, err := w.Append(e); err != nil {
+			t.Fatalf("write %s: %v", e.Type(), err)
+		}
+	}
+	return buf.Bytes()
+}
+
+func score(t, ms float64) *attemptlog.Score {
+	return &attemptlog.Score{T: &t, Score: ptr(math.Log(ms)), Valid: true, Basis: rebench.BasisRaw}
+}
+
+var end = &attemptlog.End{T: ptr(600.0), Reason: attemptlog.EndTimeLimit}
+
+func TestFinalScore(t *testing.T) {
+	log2 := func(ms float64) float64 { return math.Log(6.5/ms) / math.Log(6.5/1.75) }
+	invalid := &attemptlog.Score{T: ptr(30.0), Reason: attemptlog.ReasonWrongOutput}
+	for name, tc := range map[string]struct {
+		change   func(*attemptlog.Header)
+		events   []attemptlog.Event
+		final    float64
+		known    bool
+		unranked string
+	}{
+		"the best valid entry counts":             {nil, []attemptlog.Event{score(10, 3), score(20, 2), invalid, score(40, 4), end}, log2(2), true, ""},
+		"slower than the start is 0":              {nil, []attemptlog.Event{score(10, 9), end}, 0, true, ""},
+		"no valid entry is 0":                     {nil, []attemptlog.Event{invalid, end}, 0, true, ""},
+		"an entry after the limit does not count": {nil, []attemptlog.Event{score(10, 3), score(601, 1), &attemptlog.End{T: ptr(602.0), Reason: attemptlog.EndTimeLimit}}, log2(3), true, ""},
+		"the re-scored value counts": {nil, []attemptlog.Event{score(10, 2), score(20, 3),
+			&attemptlog.Rescore{OfSeq: 1, Score: ptr(math.Log(2.5)), Trials: ptr(int64(15)), Reason: "end of attempt"}, end}, log2(2.5), true, ""},
+		"a failed re-scoring is not ranked": {nil, []attemptlog.Event{score(10, 2),
+			&attemptlog.Rescore{OfSeq: 1, Reason: "wrong_output"}, end}, 0, false, intake.UnrankedRescore},
+		"an open log is not ranked": {nil, []attemptlog.Event{score(10, 2)}, log2(2), true, intake.UnrankedOpen},
+		"without calibration":       {func(h *attemptlog.Header) { h.Scoring.CalibrationID = "" }, []attemptlog.Event{score(10, 2), end}, log2(2), true, intake.UnrankedCalibration},
+		"raw only":                  {func(h *attemptlog.Header) { h.Scoring.ReferenceRaw = nil }, []attemptlog.Event{score(10, 2), end}, 0, false, intake.UnrankedRawOnly},
+		"last entry counts where the score is hidden": {func(h *attemptlog.Header) {
+			h.Environment.ID = "scaling_law"
+			h.Scoring = attemptlog.Scoring{Direction: rebench.Maximize, StartRaw: ptr(0.2), ReferenceRaw: ptr(0.7), CalibrationID: "c"}
+		}, []attemptlog.Event{
+			&attemptlog.Score{T: ptr(1.0), Score: ptr(0.7), Valid: true, Basis: rebench.BasisRaw},
+			&attemptlog.Score{T: ptr(2.0), Score: ptr(0.45), Valid: true, Basis: rebench.BasisRaw}, end}, 0.5, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			item, err := intake.Item(write(t, tc.change, tc.events...), intake.Meta{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := item.Attempt
+			if math.Abs(a.Final-tc.final) > 1e-12 || a.FinalKnown != tc.known || a.Unranked != tc.unranked {
+				t.Errorf("final %v (known %t, unranked %q), want %v (%t, %q)", a.Final, a.FinalKnown, a.Unranked, tc.final, tc.known, tc.unranked)
+			}
+		})
+	}
+}
+
+func TestUnknownNamesAreRefused(t *testing.T) {
+	for field, change := range map[string]func(*attemptlog.Header){
+		"environment": func(h *attemptlog.Header) { h.Environment.ID = "optimise_kernel" },
+		"profile":     func(h *attemptlog.Header) { h.Environment.Profile = "tpu" },
+	} {
+		if _, err := intake.Item(write(t, change, end), intake.Meta{}); rebench.ErrorCode(err) != rebench.CodeInvalid {
+			t.Errorf("%s: %v, want an invalid error", field, err)
+		}
+	}
+}
+
+func TestAttemptIDIsSafeInAnAddress(t *testing.T) {
+	for _, tc := range []struct{ dataset, native, want string }{
+		{intake.DatasetLogs, "kernel-1", "kernel-1"},
+		{"metr-rebench", "mp4-server_1", "metr-rebench:mp4-server_1"},
+		{"vivaria", "12.0", "vivaria:12.0"},
+		{"inspect", "../../etc/passwd", "a-"},
+		{intake.DatasetLogs, "", "a-"},
+	} {
+		got := intake.AttemptID(tc.dataset, tc.native)
+		if tc.want == "a-" && (len(got) != 26 || got[:2] != "a-") || tc.want != "a-" && got != tc.want {
+			t.Errorf("AttemptID(%q, %q) = %q, want %q", tc.dataset, tc.native, got, tc.want)
+		}
+	}
+}
