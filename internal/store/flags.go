@@ -44,8 +44,12 @@ func (s *Store) AddFlag(ctx context.Context, f rebench.Flag) (rebench.DataRevisi
 		if err := tx.Create(&revision).Error; err != nil {
 			return err
 		}
-		return tx.Create(&flagRow{AttemptPK: row.PK, Kind: string(f.Kind), IsSet: f.Set, Author: f.Author, Reason: f.Reason,
+		err := tx.Create(&flagRow{AttemptPK: row.PK, Kind: string(f.Kind), IsSet: f.Set, Author: f.Author, Reason: f.Reason,
 			AtMs: f.At.UnixMilli(), DataRevision: revision.ID}).Error
+		if err != nil {
+			return err
+		}
+		return addAudit(tx, AuditEvent{At: f.At, Actor: f.Author, Action: verb + " " + string(f.Kind), Object: f.AttemptID, Detail: f.Reason})
 	})
 	return revision.domain(), err
 }

@@ -83,6 +83,7 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 			if err != nil {
 				return fmt.Errorf("import attempt %s: %w", item.Attempt.ID, err)
 			}
+			im.count[res.Outcome]++
 			if each != nil {
 				each(res)
 			}
@@ -92,7 +93,7 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 		}
 		if im.revision.ID != 0 {
 			revision = im.revision.domain()
-			return nil
+			return addAudit(tx, AuditEvent{At: time.UnixMilli(im.upload.AtMs), Actor: im.upload.Author, Action: "import", Object: im.upload.FileName, Detail: im.detail()})
 		}
 		revision, err = latestRevision(tx)
 		return err
@@ -108,6 +109,7 @@ type importer struct {
 	agents   map[rebench.Agent]int64
 	entries  *bulk
 	zstd     *zstd.Encoder
+	count    map[Outcome]int
 }
 
 func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
@@ -119,7 +121,7 @@ func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
 		u.At = time.Now()
 	}
 	return &importer{
-		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, zstd: enc,
+		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, zstd: enc, count: map[Outcome]int{},
 		upload: uploadRow{AtMs: u.At.UnixMilli(), Author: u.Author, FileName: u.FileName, Format: u.Format,
 			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note},
 		entries: newBulk(tx, "score_entries", []string{"revision_id", "seq", "t_ms", "at_ms", "raw", "normalized", "basis",
@@ -128,6 +130,12 @@ func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
 }
 
 func (im *importer) close() { im.zstd.Close() }
+
+// detail counts what the import did, for the audit trail.
+func (im *importer) detail() string {
+	return fmt.Sprintf("%s: %d created, %d revised, %d held, %d unchanged", im.reason,
+		im.count[Created], im.count[Revised], im.count[Held], im.count[Unchanged])
+}
 
 // begin adds the upload and the data revision before the first change.
 func (im *importer) begin() error {
