@@ -234,6 +234,10 @@ func (ds *Dataset) humanCells(q Query, fr *frame) []*stats.Cell {
 	return nil
 }
 
+// humanReplicates bounds the replicates of the percentile curve: a percentile is a
+// whole number, so that more would not move its interval.
+const humanReplicates = 2_000
+
 // humanCurve is H(p) of the query's humans with its bootstrap replicates.
 type humanCurve struct {
 	curve      stats.PercentileCurve
@@ -256,7 +260,7 @@ func (ds *Dataset) humanCurve(q Query, fr *frame) (*humanCurve, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &humanCurve{curve: curve, replicates: stats.ResampleHumans(cells, ds.replicates)}
+	h := &humanCurve{curve: curve, replicates: stats.ResampleHumans(cells, min(ds.replicates, humanReplicates))}
 	fr.humans = map[string]*humanCurve{key: h} // the last environment set only: replicates are large
 	return h, nil
 }
