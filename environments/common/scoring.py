@@ -44,7 +44,8 @@ class Request:
     "rescore"), target ("submission" | "start" | "reference") as strings; params
     and calibration as parsed JSON (calibration may be None); snapshot_dir,
     reference_dir, start_dir, assets_dir (None without assets) and work_dir
-    as paths; threads, the number of compute threads; draws, a Draws.
+    as paths; threads and gpus, how many compute threads and leased GPUs there
+    are; draws, a Draws.
     """
 
     def __init__(self, fields):
@@ -60,6 +61,7 @@ class Request:
         self.assets_dir = fields["assets_dir"]
         self.work_dir = fields["work_dir"]
         self.threads = int(fields["threads"])
+        self.gpus = int(fields["gpus"])
         self.draws = Draws(bytes.fromhex(fields["draw_key"]))
 
 

@@ -39,8 +39,14 @@ ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" || exit 125
 shift 2
 exec "$@"`
 
-// innerLimits sets, inside, the limits that count per user namespace.
-const innerLimits = `ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 125
+// starter becomes the program. A program that cannot be executed thereby ends
+// with status 127 or 126 in every case, and is not mistaken for a failure to
+// set up the sandbox.
+const starter = `exec "$@"`
+
+// limitedStarter first sets the limits that count per user namespace, and so
+// must be set inside.
+const limitedStarter = `ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 125
 test "$2" = 0 || ulimit -v "$2" || exit 125
 shift 2
 exec "$@"`
@@ -109,9 +115,16 @@ func (p *process) prepare() error {
 	return err
 }
 
-// userFor returns the user of the workspaces that spec may write, else a new one.
+// filterOptions denies memory that the watchdog cannot see to all but trusted
+// code, and to none with a GPU, whose driver needs it.
+func (p *process) filterOptions() filterOptions {
+	return filterOptions{noHiddenMemory: p.weak() && p.spec.Role != RoleScorer && len(p.spec.GPUs) == 0}
+}
+
+// userFor returns the user of the workspaces that spec may write, else of one of
+// its role that it may read (whose files may be private), else a new one.
 func (b *Bubblewrap) userFor(spec *Spec) (*user, error) {
-	var owner *user
+	var owner, reader *user
 	for _, m := range spec.Mounts {
 		if m.Workspace == nil {
 			continue
@@ -121,6 +134,9 @@ func (b *Bubblewrap) userFor(spec *Spec) (*user, error) {
 			return nil, rebench.Errorf(rebench.CodeInvalid, "workspace %s is closed or not of this executor", m.Workspace.Name())
 		}
 		if !m.Writable {
+			if w.meta.Role == spec.Role {
+				reader = w.user
+			}
 			continue
 		}
 		if w.meta.Role != spec.Role {
@@ -130,6 +146,9 @@ func (b *Bubblewrap) userFor(spec *Spec) (*user, error) {
 			return nil, rebench.Errorf(rebench.CodeInvalid, "two writable workspaces of different users")
 		}
 		owner = w.user
+	}
+	if owner == nil {
+		owner = reader
 	}
 	if owner != nil {
 		return owner.share(), nil
@@ -155,7 +174,7 @@ func (p *process) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	filter, err := keep(memoryFile("seccomp", seccompFilter(filterOptions{noHiddenMemory: p.weak() && len(p.spec.GPUs) == 0})))
+	filter, err := keep(memoryFile("seccomp", seccompFilter(p.filterOptions())))
 	if err != nil {
 		return err
 	}
@@ -234,13 +253,13 @@ func listCPUs(s string) []int {
 // command fills p.cmd.
 func (p *process) command(gate, args, filter, status *os.File) {
 	limits := p.spec.Limits
-	argv := append([]string(nil), p.spec.Argv...)
+	argv := append([]string{"/bin/sh", "-c", starter, "sh"}, p.spec.Argv...)
 	if p.weak() {
 		addressKB := int64(0)
 		if len(p.spec.GPUs) == 0 { // CUDA reserves far more than it uses
 			addressKB = limits.MemoryBytes >> 10
 		}
-		argv = append([]string{"/bin/sh", "-c", innerLimits, "sh", strconv.FormatInt(limits.PIDs, 10), strconv.FormatInt(addressKB, 10)}, argv...)
+		argv = append([]string{"/bin/sh", "-c", limitedStarter, "sh", strconv.FormatInt(limits.PIDs, 10), strconv.FormatInt(addressKB, 10)}, p.spec.Argv...)
 	}
 	line := append([]string{
 		"-c", launcher, "sh", strconv.FormatInt(limits.OpenFiles, 10), strconv.FormatInt((limits.FileBytes+511)/512, 10),
