@@ -72,11 +72,7 @@ func digest(key string, sorted []float64) [sha256.Size]byte {
 // stream returns the cell's own generator for one purpose.
 func (c *Cell) stream(purpose string) generator {
 	sum := sha256.Sum256(append([]byte(purpose+"\x00"), c.digest[:]...))
-	var seed [4]uint64
-	for i := range seed {
-		seed[i] = binary.LittleEndian.Uint64(sum[8*i:])
-	}
-	return newGenerator(seed)
+	return generator{binary.LittleEndian.Uint64(sum[:])}
 }
 
 // N returns the number of attempts, at least 1.

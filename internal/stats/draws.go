@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Convention names how bootstrap replicates become draws.
 type Convention int
@@ -83,147 +86,49 @@ func (c *Cell) addDraws(out [][]float64, ks []int, est Estimator, conv Conventio
 		}
 		return
 	}
-	if conv == Centred && est == WithReplacement {
-		// The mean to subtract is only known afterwards.
-		raw := makeRows(len(ks), len(out[0]))
-		c.addReplicates(raw, c.lines(ks, est, Metr))
-		factor := ExpansionFactor(len(c.sorted))
-		for i, k := range ks {
-			shift := c.ScoreAtK(k, est) - factor*meanOf(raw[i])
-			for r, x := range raw[i] {
-				out[i][r] += shift + factor*x
-			}
-		}
+	// Different k can have the same estimate, as all do where the last entry counts.
+	distinct, row := c.distinctEstimates(ks, est)
+	afterwards := conv == Centred && est == WithReplacement // the mean is known only then
+	if len(distinct) == len(ks) && !afterwards {
+		c.addReplicates(out, c.lines(ks, est, conv))
 		return
 	}
-	c.addReplicates(out, c.lines(ks, est, conv))
+	raw := makeRows(len(distinct), len(out[0]))
+	if afterwards {
+		c.addReplicates(raw, c.lines(distinct, est, Metr))
+		for i, k := range distinct {
+			c.centre(raw[i], c.ScoreAtK(k, est))
+		}
+	} else {
+		c.addReplicates(raw, c.lines(distinct, est, conv))
+	}
+	for i := range out {
+		for r, x := range raw[row[i]] {
+			out[i][r] += x
+		}
+	}
 }
 
-// line says how a resample becomes a draw: base - sum_j fall[cum_j] gap_j, with
-// gap_j the distance between neighbouring distinct scores and cum_j the number of
-// resampled scores below it.
-type line struct {
-	base float64
-	fall []float64 // length n+1
-}
-
-func (c *Cell) lines(ks []int, est Estimator, conv Convention) []line {
-	n := len(c.sorted)
-	top := c.sorted[n-1]
-	lines := make([]line, len(ks))
+// distinctEstimates returns one k for each estimate that differs, and for every k
+// in ks the position of its own.
+func (c *Cell) distinctEstimates(ks []int, est Estimator) (distinct, position []int) {
+	position = make([]int, len(ks))
 	for i, k := range ks {
-		f := bestOfKTable(n, max(1, c.tableK(k, est)), est)
-		lines[i] = line{base: top, fall: f}
-		if k < 1 {
-			lines[i].base = c.ScoreAtK(k, est)
-			continue
-		}
-		if conv == Metr {
-			continue
-		}
-		factor := ExpansionFactor(n)
-		mean := c.ScoreAtK(c.EffectiveK(k), WithReplacement)
-		lines[i].base = c.estimate(f) + factor*(top-mean)
-		for m := range f {
-			f[m] *= factor
+		same := func(other int) bool { return c.tableK(other, est) == c.tableK(k, est) && (other < 1) == (k < 1) }
+		if position[i] = slices.IndexFunc(distinct, same); position[i] < 0 {
+			position[i] = len(distinct)
+			distinct = append(distinct, k)
 		}
 	}
-	return lines
+	return distinct, position
 }
 
-// addReplicates adds to every row of out, draw by draw, what its line makes of
-// the cell's resamples.
-func (c *Cell) addReplicates(out [][]float64, lines []line) {
-	gaps := make([]float64, len(c.value)-1)
-	for j := range gaps {
-		gaps[j] = c.value[j+1] - c.value[j]
-	}
-	blocks := packLines(out, lines)
-	s := newResampler(c)
-	cum := make([]uint32, len(gaps))
-	for r := range out[0] {
-		s.next(cum)
-		for i := range blocks {
-			blocks[i].add(r, cum, gaps)
-		}
-	}
-}
-
-// block evaluates up to four lines in one pass over the counts.
-type block struct {
-	rows [][]float64
-	base [4]float64
-	one  []float64
-	two  [][2]float64
-	four [][4]float64
-}
-
-// packLines splits lines into blocks of 4, 2 and 1 with interleaved tables.
-func packLines(out [][]float64, lines []line) []block {
-	var blocks []block
-	for len(lines) > 0 {
-		width := 4
-		for width > len(lines) {
-			width /= 2
-		}
-		b := block{rows: out[:width]}
-		size := len(lines[0].fall)
-		switch width {
-		case 4:
-			b.four = make([][4]float64, size)
-		case 2:
-			b.two = make([][2]float64, size)
-		default:
-			b.one = lines[0].fall
-		}
-		for i, l := range lines[:width] {
-			b.base[i] = l.base
-			for m, f := range l.fall {
-				switch width {
-				case 4:
-					b.four[m][i] = f
-				case 2:
-					b.two[m][i] = f
-				}
-			}
-		}
-		blocks = append(blocks, b)
-		out, lines = out[width:], lines[width:]
-	}
-	return blocks
-}
-
-func (b *block) add(r int, cum []uint32, gaps []float64) {
-	gaps = gaps[:len(cum)]
-	switch {
-	case b.four != nil:
-		var s0, s1, s2, s3 float64
-		for j, m := range cum {
-			f, g := &b.four[m], gaps[j]
-			s0 += f[0] * g
-			s1 += f[1] * g
-			s2 += f[2] * g
-			s3 += f[3] * g
-		}
-		b.rows[0][r] += b.base[0] - s0
-		b.rows[1][r] += b.base[1] - s1
-		b.rows[2][r] += b.base[2] - s2
-		b.rows[3][r] += b.base[3] - s3
-	case b.two != nil:
-		var s0, s1 float64
-		for j, m := range cum {
-			f, g := &b.two[m], gaps[j]
-			s0 += f[0] * g
-			s1 += f[1] * g
-		}
-		b.rows[0][r] += b.base[0] - s0
-		b.rows[1][r] += b.base[1] - s1
-	default:
-		sum := 0.0
-		for j, m := range cum {
-			sum += b.one[m] * gaps[j]
-		}
-		b.rows[0][r] += b.base[0] - sum
+// centre moves replicates to the mean point and widens them.
+func (c *Cell) centre(replicates []float64, point float64) {
+	factor := ExpansionFactor(len(c.sorted))
+	shift := point - factor*meanOf(replicates)
+	for r := range replicates {
+		replicates[r] = shift + factor*replicates[r]
 	}
 }
 

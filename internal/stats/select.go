@@ -25,30 +25,25 @@ func PercentileInterval(draws []float64, level float64) (lo, hi float64) {
 // tailSample is how many draws tailQuantiles looks at to guess its thresholds.
 const tailSample = 256
 
-// tailQuantiles returns the q- and (1-q)-quantiles of draws without sorting them
-// all: thresholds guessed from a few draws keep both tails with some room, one
-// pass collects these, and only they are sorted. It reports false where that
-// does not pay or a guess was too narrow, as it is when many draws are equal.
+// tailQuantiles returns the q- and (1-q)-quantiles of draws without sorting them:
+// thresholds guessed from a few draws keep both tails with some room, one pass
+// collects these, and only they are searched. It reports false where that does
+// not pay or a guess was too narrow, as it can be when many draws are equal.
 func tailQuantiles(draws []float64, q float64) (lo, hi float64, ok bool) {
 	n := len(draws)
-	if n < 8*tailSample || q > 0.1 {
+	if n < 4*tailSample || q > 0.1 {
 		return 0, 0, false
 	}
 	var sample [tailSample]float64
 	for i := range sample {
 		sample[i] = draws[i*n/tailSample]
 	}
-	slices.Sort(sample[:])
-	// Four standard deviations of the sample's count below the quantile.
-	room := int(q*tailSample + 4*math.Sqrt(q*(1-q)*tailSample) + 1)
-	below, above := sample[room], sample[tailSample-1-room]
-	if !(below < above) {
-		return 0, 0, false
-	}
-	var lows, highs []float64
-	capacity := n*(room+1)/tailSample + n/16
-	buffer := make([]float64, 2*capacity)
-	lows, highs = buffer[:0:capacity], buffer[capacity:capacity]
+	// Three standard deviations of the sample's count beyond the quantile.
+	room := int(q*tailSample + 3*math.Sqrt(q*(1-q)*tailSample) + 1)
+	below := selectRank(sample[:], room)
+	above := selectRank(sample[:], tailSample-1-room)
+	var room1, room2 [1024]float64
+	lows, highs := room1[:0], room2[:0]
 	for _, x := range draws {
 		if x < below {
 			lows = append(lows, x)
@@ -57,16 +52,62 @@ func tailQuantiles(draws []float64, q float64) (lo, hi float64, ok bool) {
 		}
 	}
 	i, j, frac := quantilePosition(n, q)
-	if j >= len(lows) {
-		return 0, 0, false
-	}
-	slices.Sort(lows)
-	lo = lerp(lows[i], lows[j], frac)
-	i, j, frac = quantilePosition(n, 1-q)
+	k, l, frac2 := quantilePosition(n, 1-q)
 	offset := n - len(highs)
-	if i < offset {
+	if j >= len(lows) || k < offset {
 		return 0, 0, false
 	}
-	slices.Sort(highs)
-	return lo, lerp(highs[i-offset], highs[j-offset], frac), true
+	a, b := selectPair(lows, i, j)
+	c, d := selectPair(highs, k-offset, l-offset)
+	return lerp(a, b, frac), lerp(c, d, frac2), true
+}
+
+// selectPair returns the elements of rank i and j, which is i or i+1.
+func selectPair(x []float64, i, j int) (a, b float64) {
+	a = selectRank(x, i)
+	if i == j {
+		return a, a
+	}
+	return a, slices.Min(x[j:])
+}
+
+// selectRank returns the element of the given 0-based rank and moves it to that
+// place, smaller ones before and larger ones after it (Hoare's quickselect with
+// the median of three as pivot).
+func selectRank(x []float64, rank int) float64 {
+	lo, hi := 0, len(x)-1
+	for hi-lo > 12 {
+		mid := lo + (hi-lo)/2
+		pivot := max(min(x[lo], x[mid]), min(max(x[lo], x[mid]), x[hi]))
+		i, j := lo, hi
+		for i <= j {
+			for x[i] < pivot {
+				i++
+			}
+			for x[j] > pivot {
+				j--
+			}
+			if i <= j {
+				x[i], x[j] = x[j], x[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case rank <= j:
+			hi = j
+		case rank >= i:
+			lo = i
+		default:
+			return x[rank]
+		}
+	}
+	for i := lo + 1; i <= hi; i++ {
+		v, j := x[i], i
+		for ; j > lo && x[j-1] > v; j-- {
+			x[j] = x[j-1]
+		}
+		x[j] = v
+	}
+	return x[rank]
 }
