@@ -23,7 +23,7 @@ func (e *Engine) Curves(ctx context.Context, q Query) (*Curves, error) {
 
 func (ds *Dataset) curves(ctx context.Context, q Query) (*Curves, error) {
 	fr := ds.frame(q)
-	out := &Curves{View: ds.view(q, fr), Statistic: string(q.Statistic), Series: []Series{}, Hidden: []HiddenAgent{}, Notes: []string{}}
+	out := &Curves{View: ds.view(q, fr), Statistic: string(q.Statistic), Series: []Series{}, Published: []PublishedMark{}, Hidden: []HiddenAgent{}, Notes: []string{}}
 	var groups []*group
 	for _, label := range ds.Labels() {
 		if g := fr.groups[label]; g != nil && q.wants(label) {

@@ -320,7 +320,7 @@ type AttemptGroup struct {
 	Median     float64      `json:"median"`
 	Best       float64      `json:"best"`
 	Scores     []float64    `json:"scores"` // ascending
-	AtK        []AtK        `json:"score_at_k"`
+	AtK        []AtK        `json:"score_at_k,omitempty"` // of a single environment only
 }
 
 // Sensitivity shows how an agent's score moves with the choices behind it.

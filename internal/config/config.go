@@ -1,0 +1,122 @@
+// Package config resolves the settings of the server: a flag beats the environment,
+// which beats the default.
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"rebench/internal/rebench"
+)
+
+// Names of the settings in the environment.
+const (
+	EnvAddr     = "REBENCH_ADDR"
+	EnvDataDir  = "REBENCH_DATA_DIR"
+	EnvDatabase = "REBENCH_DATABASE"
+	EnvLogLevel = "REBENCH_LOG_LEVEL"
+)
+
+// DefaultAddr is where the server listens unless told otherwise: this machine only.
+const DefaultAddr = "127.0.0.1:8080"
+
+// databaseFile is the name of the database inside the data directory.
+const databaseFile = "rebench.db"
+
+// Config holds the settings of the server.
+type Config struct {
+	Addr     string // host:port; port 0 lets the system choose
+	DataDir  string // directory of the database and of everything else the server keeps
+	Database string // database file; "" is rebench.db in DataDir
+	LogLevel string // debug, info, warn or error
+}
+
+// Resolve fills empty fields from the environment and then from the defaults, and
+// checks the result. getenv is os.Getenv outside tests.
+func (c Config) Resolve(getenv func(string) string) (Config, error) {
+	for _, f := range []struct {
+		field *string
+		name  string
+	}{{&c.Addr, EnvAddr}, {&c.DataDir, EnvDataDir}, {&c.Database, EnvDatabase}, {&c.LogLevel, EnvLogLevel}} {
+		if *f.field == "" {
+			*f.field = getenv(f.name)
+		}
+	}
+	if c.Addr == "" {
+		c.Addr = DefaultAddr
+	}
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		return c, rebench.Errorf(rebench.CodeInvalid, "address %q is not host:port such as %s", c.Addr, DefaultAddr)
+	}
+	if c.LogLevel == "" {
+		c.LogLevel = "info"
+	}
+	if _, err := c.Level(); err != nil {
+		return c, err
+	}
+	if c.DataDir == "" {
+		dir, err := userDataDir(getenv)
+		if err != nil {
+			return c, rebench.Errorf(rebench.CodeInvalid, "the data directory is not known (%w); give one with --data-dir", err)
+		}
+		c.DataDir = filepath.Join(dir, "rebench")
+	}
+	if c.Database == "" {
+		c.Database = filepath.Join(c.DataDir, databaseFile)
+	}
+	return c, nil
+}
+
+// Level returns LogLevel as slog knows it.
+func (c Config) Level() (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return 0, rebench.Errorf(rebench.CodeInvalid, "log level %q is not one of debug, info, warn, error", c.LogLevel)
+	}
+	return level, nil
+}
+
+// userDataDir is where programs keep a user's data on this system.
+func userDataDir(getenv func(string) string) (string, error) {
+	switch runtime.GOOS {
+	case "windows":
+		if dir := getenv("LocalAppData"); dir != "" {
+			return dir, nil
+		}
+		return "", errors.New("LocalAppData is not set")
+	case "darwin":
+		home, err := os.UserHomeDir()
+		return filepath.Join(home, "Library", "Application Support"), err
+	}
+	// The XDG specification has relative paths ignored.
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share"), nil
+	}
+	return "", errors.New("neither XDG_DATA_HOME nor HOME is set")
+}
+
+// Version names this build: the module version, the commit, or "devel".
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "devel-" + strings.ToLower(s.Value[:min(12, len(s.Value))])
+		}
+	}
+	return "devel"
+}

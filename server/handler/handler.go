@@ -1,0 +1,142 @@
+// Package handler answers HTTP requests: it binds parameters, asks the analysis
+// engine and writes one result as page, JSON, CSV or picture.
+//
+// Handlers return errors; fail turns them into responses in one place. A response
+// is computed for one data revision and carries an entity tag of revision and
+// address, so that no cache shows old numbers.
+package handler
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"rebench/internal/analysis"
+	"rebench/internal/rebench"
+)
+
+// Engine computes the results that are served. *analysis.Engine is the real one.
+type Engine interface {
+	Dataset(ctx context.Context, asof int64) (*analysis.Dataset, error)
+	Leaderboard(ctx context.Context, q analysis.Query) (*analysis.Leaderboard, error)
+	Curves(ctx context.Context, q analysis.Query) (*analysis.Curves, error)
+	ScoreAtK(ctx context.Context, q analysis.Query, agent string, limit time.Duration, ks []int) (*analysis.ScoreAtK, error)
+	Compare(ctx context.Context, q analysis.Query, a, b string) (*analysis.Comparison, error)
+	Leads(ctx context.Context, q analysis.Query) ([]analysis.Lead, error)
+	Sensitivity(ctx context.Context, q analysis.Query) (*analysis.Sensitivity, error)
+	HumanPercentiles(ctx context.Context, q analysis.Query) (*analysis.Percentiles, error)
+	Humans(ctx context.Context, q analysis.Query) (*analysis.Humans, error)
+	Environments(ctx context.Context, q analysis.Query) ([]analysis.EnvironmentSummary, error)
+	Environment(ctx context.Context, q analysis.Query, id rebench.EnvironmentID) (*analysis.EnvironmentDetail, error)
+	Attempts(ctx context.Context, q analysis.Query, f analysis.AttemptFilter, pageToken string) (*analysis.AttemptList, error)
+	AttemptDetail(ctx context.Context, id string, asof int64) (*analysis.AttemptDetail, error)
+	Methodology(ctx context.Context, asof int64) (*analysis.Methodology, error)
+	Choices(ctx context.Context, q analysis.Query) (*analysis.Choices, error)
+	View(ctx context.Context, q analysis.Query) (*analysis.View, error)
+}
+
+// Store is what handlers read from the database directly.
+type Store interface {
+	Ping(ctx context.Context) error
+	LatestRevision(ctx context.Context) (rebench.DataRevision, error)
+	Log(ctx context.Context, revision int64) ([]byte, error)
+}
+
+// Options says what a Server works with.
+type Options struct {
+	Engine  Engine
+	Store   Store
+	Logger  *slog.Logger // nil discards
+	Version string       // of the program
+}
+
+// Server answers all requests. It is safe for concurrent use.
+type Server struct {
+	engine  Engine
+	store   Store
+	log     *slog.Logger
+	version string
+	// instance makes entity tags and asset addresses of different processes differ,
+	// since another build may write the same data differently.
+	instance string
+	bodies   *bodyCache
+	metrics  *metrics
+	openapi  []byte
+	handler  http.Handler
+}
+
+// New returns a Server with all routes.
+func New(o Options) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{engine: o.Engine, store: o.Store, log: o.Logger, version: o.Version, instance: randomID(),
+		bodies: newBodyCache(maxCachedBytes)}
+	s.metrics = newMetrics(s.store)
+	var err error
+	if s.openapi, err = openAPIJSON(s.apiRoutes()); err != nil {
+		return nil, err
+	}
+	s.handler, err = s.routes()
+	return s, err
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// randomID returns 16 hexadecimal digits.
+func randomID() string {
+	b := make([]byte, 8)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// handlerFunc answers a request or says why not.
+type handlerFunc func(c *gin.Context) error
+
+// handle adapts a handlerFunc to Gin.
+func (s *Server) handle(f handlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := f(c); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+const requestIDKey = "request_id"
+
+// observe gives the request an id, measures it and logs it at debug level.
+func (s *Server) observe(c *gin.Context) {
+	start := time.Now()
+	id := randomID()
+	c.Set(requestIDKey, id)
+	c.Header("X-Request-Id", id)
+	c.Next()
+	route := c.FullPath()
+	if route == "" {
+		route = "none"
+	}
+	elapsed := time.Since(start)
+	s.metrics.observe(c.Request.Method, route, c.Writer.Status(), elapsed)
+	s.log.DebugContext(c.Request.Context(), "request", "request_id", id, "method", c.Request.Method, "route", route,
+		"path", c.Request.URL.Path, "status", c.Writer.Status(), "duration_ms", float64(elapsed.Microseconds())/1000, "bytes", c.Writer.Size())
+}
+
+// contentSecurityPolicy lets the pages load from this server alone.
+const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+func secure(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	c.Next()
+}
