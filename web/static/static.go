@@ -6,5 +6,5 @@ import "embed"
 
 // FS holds the files under the names that follow /static/.
 //
-//go:embed *.css *.js *.svg fonts
+//go:embed *.css *.js *.svg *.txt fonts
 var FS embed.FS
