@@ -1,28 +1,16 @@
 package stats
 
-import "slices"
-
 // ResampleHumans returns b bootstrap replicates of HumanPercentiles: in each,
 // every cell is replaced by a resample with replacement of its own attempts.
 // Replicate r of two sets of cells shares the resamples of the cells in both.
 func ResampleHumans(humans []*Cell, b int) []PercentileCurve {
 	out := make([]PercentileCurve, b)
 	for _, c := range humans {
-		g := c.stream("humans")
-		picks := make([]int, c.N())
-		resample := make([]float64, c.N())
-		for r := range out {
-			for i := range picks {
-				picks[i] = int(g.below(uint64(len(picks))))
-			}
-			slices.Sort(picks)
-			for i, at := range picks {
-				resample[i] = c.sorted[at]
-			}
+		c.eachResample(b, func(r int, sorted []float64) {
 			for p := range out[r] {
-				out[r][p] += sortedQuantile(resample, float64(p+1)/100) / float64(len(humans))
+				out[r][p] += sortedQuantile(sorted, float64(p+1)/100) / float64(len(humans))
 			}
-		}
+		})
 	}
 	return out
 }

@@ -1,7 +1,5 @@
 package stats
 
-import "slices"
-
 // Median returns the sample median of the cell's scores by numpy's linear rule.
 func (c *Cell) Median() float64 { return sortedQuantile(c.sorted, 0.5) }
 
@@ -9,21 +7,8 @@ func (c *Cell) Median() float64 { return sortedQuantile(c.sorted, 0.5) }
 // scores with replacement, neither centred nor widened. The median of a small
 // sample takes few values, so its percentile interval is coarse.
 func (c *Cell) MedianDraws(b int) []float64 {
-	n := len(c.sorted)
-	g := c.stream("median")
 	out := make([]float64, b)
-	picks := make([]int, n)
-	resample := make([]float64, n)
-	for r := range out {
-		for i := range picks {
-			picks[i] = int(g.below(uint64(n)))
-		}
-		slices.Sort(picks)
-		for i, at := range picks {
-			resample[i] = c.sorted[at]
-		}
-		out[r] = sortedQuantile(resample, 0.5)
-	}
+	c.eachResample(b, func(r int, sorted []float64) { out[r] = sortedQuantile(sorted, 0.5) })
 	return out
 }
 

@@ -13,12 +13,14 @@ func Quantile(x []float64, q float64) float64 {
 	if len(x) == 0 || !(q >= 0 && q <= 1) {
 		return math.NaN()
 	}
-	s := slices.Clone(x)
-	slices.Sort(s)
-	if math.IsNaN(s[0]) { // slices.Sort puts NaN first
-		return math.NaN()
+	for _, v := range x {
+		if math.IsNaN(v) {
+			return v
+		}
 	}
-	return sortedQuantile(s, q)
+	i, j, frac := quantilePosition(len(x), q)
+	a, b := selectPair(slices.Clone(x), i, j)
+	return lerp(a, b, frac)
 }
 
 // sortedQuantile is Quantile for ascending, non-empty x.

@@ -103,9 +103,11 @@ func raiseToDeviation(largest []float64, a, b SuiteScore) float64 {
 		return 0
 	}
 	sd := math.Sqrt(variance)
-	point := a.Point - b.Point
+	point, scale := a.Point-b.Point, 1/sd
 	for i, x := range a.Draws {
-		largest[i] = max(largest[i], math.Abs(x-b.Draws[i]-point)/sd)
+		if z := math.Abs(x-b.Draws[i]-point) * scale; z > largest[i] {
+			largest[i] = z
+		}
 	}
 	return sd
 }

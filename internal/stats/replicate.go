@@ -57,6 +57,43 @@ func replicate[T uint8 | uint32](c *Cell, s resampler[T], out [][]float64, lines
 	}
 }
 
+// eachResample calls visit with b bootstrap resamples of the scores, ascending:
+// those that Draws sees. The slice is only valid during the call.
+func (c *Cell) eachResample(b int, visit func(r int, sorted []float64)) {
+	if c.Constant() {
+		for r := range b {
+			visit(r, c.sorted)
+		}
+		return
+	}
+	if s := newPackedResampler(c); s != nil {
+		spread(c, s, b, visit)
+		return
+	}
+	spread(c, newTallyResampler(c), b, visit)
+}
+
+func spread[T uint8 | uint32](c *Cell, s resampler[T], b int, visit func(r int, sorted []float64)) {
+	cum := make([]T, tile*s.stride())
+	sorted := make([]float64, len(c.sorted))
+	top := len(c.value) - 1
+	for r := range b {
+		if r%tile == 0 {
+			s.next(cum)
+		}
+		at := 0
+		for j, end := range cum[r%tile*s.stride():][:top] {
+			for ; at < int(end); at++ {
+				sorted[at] = c.value[j]
+			}
+		}
+		for ; at < len(sorted); at++ {
+			sorted[at] = c.value[top]
+		}
+		visit(r, sorted)
+	}
+}
+
 // block evaluates up to four lines in one pass over the counts, with their tables
 // interleaved.
 type block struct {

@@ -4,7 +4,7 @@ import "math/bits"
 
 // tile is how many resamples are drawn at a time, so that each step of the work
 // is one loop over many of them.
-const tile = 16
+const tile = 32
 
 // resampler draws bootstrap resamples of a cell as cumulative multinomial counts
 // over its distinct scores, which is all that an estimate needs: a resample is
