@@ -19,13 +19,14 @@ type keyValue struct{ key, value string }
 // formKeys are the parameters that the form of further settings holds itself.
 var formKeys = []string{"environments", "agents", "convention", "cap", "hours", "profile", "scorer", "hardware", "asof"}
 
-// kept returns the parameters that a form must carry along.
-func (p Page) kept() []keyValue {
+// kept returns the parameters that the form must carry along.
+func (p Page) kept() []keyValue { return p.without(formKeys...) }
+
+// all returns the page's parameters in alphabetical order.
+func (p Page) all() []keyValue {
 	var out []keyValue
 	for key := range p.Query {
-		if !slices.Contains(formKeys, key) && key != "page_token" {
-			out = append(out, keyValue{key, p.Query.Get(key)})
-		}
+		out = append(out, keyValue{key, p.Query.Get(key)})
 	}
 	slices.SortFunc(out, func(a, b keyValue) int { return strings.Compare(a.key, b.key) })
 	return out

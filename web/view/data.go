@@ -12,12 +12,15 @@ type Choices = analysis.Choices
 // charts.js; SVG is the address of the picture shown without JavaScript. A chart
 // without either is not drawn.
 type Chart struct {
-	ID     string // unique on the page: letters, digits and hyphens
-	Option string
-	SVG    string
-	Title  string // the question that the chart answers
-	Alt    string // what the chart shows, in a sentence or two
-	How    string // one line on how to read it
+	ID       string // unique on the page: letters, digits and hyphens
+	Option   string
+	SVG      string
+	Title    string // the question that the chart answers
+	Subtitle string // what is plotted, n, cohort
+	Alt      string // what the chart shows, in a sentence or two
+	How      string // one line on how to read it
+	Notes    []string
+	Missing  string // why there is nothing to draw
 }
 
 // Empty reports whether there is nothing to draw.

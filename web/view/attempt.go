@@ -1,0 +1,194 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rebench/internal/analysis"
+	"rebench/internal/rebench"
+)
+
+var badges = []rebench.Badge{rebench.BadgeSelfReported, rebench.BadgeArtefacts, rebench.BadgeRescored, rebench.BadgeReproduced}
+
+func (d AttemptData) title() string {
+	return fmt.Sprintf("%s in %s", agentName(d.Detail.Label), environmentTitle(d.Detail.Attempt.Environment))
+}
+
+func (d AttemptData) lede() string {
+	a := d.Detail.Attempt
+	words := "No final score."
+	if a.FinalKnown {
+		words = fmt.Sprintf("Final score %s", score(a.Final))
+		if a.FinalRaw != nil {
+			words += fmt.Sprintf(" (raw %s)", number(*a.FinalRaw, 4))
+		}
+		words += "."
+	}
+	if a.TimeLimit > 0 {
+		words += " " + capitalised(limitAdjective(int64(a.TimeLimit.Seconds()))) + " attempt."
+	}
+	return words
+}
+
+// warnings are what must be said before the score is used.
+func (d AttemptData) warnings() []string {
+	a := d.Detail.Attempt
+	var out []string
+	if a.Suspected {
+		out = append(out, "Suspected reward hack: left out of rankings unless the reader counts it. "+d.flagReason(rebench.FlagSuspected))
+	}
+	if a.Excluded {
+		kind := rebench.FlagInvalid
+		if d.flagReason(kind) == "" {
+			kind = rebench.FlagRetracted
+		}
+		out = append(out, capitalised(string(kind))+": left out of every ranking. "+d.flagReason(kind))
+	}
+	if a.Unranked != "" {
+		out = append(out, "Not ranked: "+a.Unranked+".")
+	}
+	return out
+}
+
+// flagReason is the reason of the latest statement of the kind, "" when it does not stand.
+func (d AttemptData) flagReason(kind rebench.FlagKind) string {
+	flags := d.Detail.Attempt.Flags
+	for i := len(flags) - 1; i >= 0; i-- {
+		if flags[i].Kind == kind {
+			if !flags[i].Set {
+				return ""
+			}
+			return flags[i].Reason
+		}
+	}
+	return ""
+}
+
+// timed reports whether any entry's time is known: only then there is a course.
+func (d AttemptData) timed() bool {
+	for _, e := range d.Detail.Attempt.Entries {
+		if e.Elapsed != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (d AttemptData) rescored() bool {
+	for _, e := range d.Detail.Attempt.Entries {
+		if e.Rescored != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// entry is a score entry as its row shows it.
+type entry struct {
+	rebench.ScoreEntry
+	t      string // elapsed seconds as in the address, "" when unknown
+	anchor string // id of the row
+	counts bool   // the entry that gives the final score
+	late   bool   // scoring began after the time limit
+}
+
+func (d AttemptData) entries() []entry {
+	a := d.Detail.Attempt
+	env, _ := rebench.EnvironmentByID(a.Environment)
+	out := make([]entry, len(a.Entries))
+	taken := map[string]bool{}
+	final := -1
+	for i, e := range a.Entries {
+		x := entry{ScoreEntry: e, anchor: "entry-" + strconv.Itoa(e.Seq)}
+		if e.Elapsed != nil {
+			x.t = strconv.FormatFloat(e.Elapsed.Seconds(), 'f', -1, 64)
+			if !taken[x.t] {
+				x.anchor, taken[x.t] = "t="+x.t, true
+			}
+			x.late = a.TimeLimit > 0 && *e.Elapsed > a.TimeLimit
+		}
+		out[i] = x
+		if e.Valid && !x.late && e.Normalized != nil &&
+			(final < 0 || env.Selection == rebench.SelectLast || *e.Normalized > *out[final].Normalized) {
+			final = i
+		}
+	}
+	if final >= 0 {
+		out[final].counts = true
+	}
+	return out
+}
+
+func (d AttemptData) scale() scale { return scoreScale([]float64{d.Detail.Attempt.Final}) }
+
+func (d AttemptData) facts() string {
+	return fmt.Sprintf("%s; data revision %d%s.", d.Detail.Attempt.ID, d.Detail.Revision.ID, dated(d.Detail.Revision.At))
+}
+
+// peersLink leads to the attempts of the same cell.
+func (d AttemptData) peersLink() string {
+	a := d.Detail.Attempt
+	v := analysis.View{Profile: a.Profile, Cohort: string(rebench.CohortAll)}
+	return attemptsLink(v, d.Detail.Label, a.Environment, int64(a.TimeLimit.Seconds()))
+}
+
+func pauseWords(x analysis.Pause) string {
+	at := clock(time.Duration(x.AtS * float64(time.Second)))
+	if x.Length == 0 {
+		return "at " + at + ", length unknown" + reasonWords(x.Reason)
+	}
+	return "at " + at + " for " + span(int64(x.Length.Seconds())) + reasonWords(x.Reason)
+}
+
+// reasonWords appends a reason, if there is one.
+func reasonWords(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.ReplaceAll(reason, "_", " ")
+}
+
+func clockWords(c rebench.Clock) string {
+	switch c {
+	case rebench.ClockActive:
+		return "active: pauses excluded"
+	case rebench.ClockWorking:
+		return "working time"
+	case rebench.ClockWall:
+		return "wall time: pauses included"
+	}
+	return "unknown: wall time between start and end, or as reported"
+}
+
+func endWords(reason string) string {
+	switch reason {
+	case "":
+		return "none logged: still open, or cut off"
+	case "unknown":
+		return "reason unknown"
+	}
+	return strings.ReplaceAll(reason, "_", " ")
+}
+
+func memberWords(c rebench.Cohort) string {
+	if c == rebench.CohortPaper71 {
+		return "in our reconstruction of the paper's 71"
+	}
+	return "not among the paper's 71, as we reconstruct them"
+}
+
+func orElse(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+func currentIf(is bool) string {
+	if is {
+		return "true"
+	}
+	return "false"
+}

@@ -1,0 +1,122 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"rebench/internal/analysis"
+	"rebench/internal/rebench"
+)
+
+func (d AttemptsData) title() string {
+	f := d.List.Filter
+	title := "Attempts"
+	if f.Agent != "" {
+		title += " of " + agentName(f.Agent)
+	}
+	if f.Environment != "" {
+		title += " in " + environmentTitle(f.Environment)
+	}
+	return title
+}
+
+// shownWords says how many of the attempts are on this page.
+func (d AttemptsData) shownWords() string {
+	if len(d.List.Attempts) == d.List.Total {
+		return ""
+	}
+	return fmt.Sprintf("; %s on this page", grouped(len(d.List.Attempts)))
+}
+
+func nextPage(p Page, token string) string {
+	q := Canonical(p.Path, p.Query)
+	q.Set("page_token", token)
+	return address(p.Path, q)
+}
+
+func agentOptions(labels []string) []option {
+	out := []option{{"", "any"}}
+	for _, l := range labels {
+		out = append(out, option{l, agentName(l)})
+	}
+	return out
+}
+
+func limitOptions(limits []int64) []option {
+	out := []option{{"", "any"}}
+	for _, s := range limits {
+		out = append(out, option{budget(s), span(s)})
+	}
+	return out
+}
+
+func attemptsScale(rows []analysis.AttemptRow) scale {
+	var values []float64
+	for _, a := range rows {
+		values = append(values, orZero(a.Score))
+	}
+	return scoreScale(values)
+}
+
+func durationWords(a analysis.AttemptRow) string {
+	if a.DurationS <= 0 {
+		return "–"
+	}
+	if a.DurationS >= 3600 {
+		return hours(a.DurationS)
+	}
+	return span(a.DurationS - a.DurationS%60)
+}
+
+// word is a piece of text that may be a warning.
+type word struct {
+	text string
+	warn bool
+}
+
+// stateWords says what a reader must know of an attempt before using its score.
+func stateWords(a analysis.AttemptRow) []word {
+	var out []word
+	if a.Excluded {
+		out = append(out, word{"invalid or retracted", true})
+	}
+	if a.Suspected {
+		out = append(out, word{"suspected hack", true})
+	}
+	if a.Unranked != "" {
+		out = append(out, word{"not ranked: " + a.Unranked, true})
+	}
+	if a.Kind == rebench.KindHuman && a.Cohort == rebench.CohortPaper71 {
+		out = append(out, word{"in the 71", false})
+	}
+	if a.HasLog {
+		out = append(out, word{"score log", false})
+	}
+	return out
+}
+
+func errorTitle(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "That address asks for something that does not exist"
+	case http.StatusNotFound:
+		return "There is nothing here"
+	case http.StatusInternalServerError:
+		return "The server failed"
+	}
+	if t := http.StatusText(status); t != "" {
+		return t
+	}
+	return "Something went wrong"
+}
+
+// sortedKeys returns a map's keys in alphabetical order.
+func sortedKeys(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

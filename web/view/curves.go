@@ -1,0 +1,52 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"rebench/internal/analysis"
+)
+
+func (d CurvesData) lede() string {
+	what := "The expected best of k attempts"
+	switch d.Curves.Statistic {
+	case string(analysis.StatMean):
+		what = "The mean of single attempts, at their time limit"
+	case string(analysis.StatMedian):
+		what = "The median of single attempts, at their time limit"
+	}
+	return fmt.Sprintf("%s, averaged over %s: 0 is the starting solution, 1 the reference solution. Bands are nominal 95%% intervals.",
+		what, suite(d.Curves.Environments))
+}
+
+func (d CurvesData) facts() string { return viewFacts(d.Curves.View) }
+
+// budgets lists the total times at which any series has a point, ascending.
+func (d CurvesData) budgets() []int64 {
+	var out []int64
+	for _, s := range d.Curves.Series {
+		for _, p := range s.Points {
+			if !slices.Contains(out, p.TotalTimeS) {
+				out = append(out, p.TotalTimeS)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func pointAt(s analysis.Series, budgetS int64) (analysis.CurvePoint, bool) {
+	i := slices.IndexFunc(s.Points, func(p analysis.CurvePoint) bool { return p.TotalTimeS == budgetS })
+	if i < 0 {
+		return analysis.CurvePoint{}, false
+	}
+	return s.Points[i], true
+}
+
+// dollars prints a cost: cents below $100, whole dollars above.
+func dollars(x float64) string {
+	if x < 100 {
+		return number(x, 2)
+	}
+	return grouped(int(x + 0.5))
+}
