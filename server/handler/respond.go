@@ -98,6 +98,8 @@ func (s *Server) serve(c *gin.Context, r resource, pagePath, form string) error 
 	if err != nil {
 		return err
 	}
+	// One question has many spellings; search engines are told the shortest.
+	c.Header("Link", "<"+base(c)+view.Page{Path: x.path, Query: x.canonical}.Self()+`>; rel="canonical"`)
 	tag := s.tag(x)
 	c.Header("ETag", `W/"`+tag+`"`)
 	// Always asked for again: the tag decides, at the price of one query.

@@ -1,0 +1,48 @@
+# Every check of the project. Nothing is skipped: a tool that is missing fails the run.
+
+# Packages whose tests also run with the race detector.
+RACE := ./server/... ./internal/analysis ./internal/store ./runner/...
+PYTHON := /usr/bin/python3
+
+# Stamping the commit fails in a checkout of another user, and tests need none.
+export GOFLAGS := -buildvcs=false $(GOFLAGS)
+
+.PHONY: test tools generated format vet go pure race python bench
+
+# Cheap checks first.
+test: tools format generated vet go pure race python
+
+# What the tests need, installed where that is possible.
+tools:
+	.ci/tools
+
+format:
+	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
+	if [ -n "$$unformatted" ]; then echo "gofmt -w these files:"; echo "$$unformatted"; exit 1; fi
+
+# Generated code is committed and must be what the generator writes.
+generated:
+	go tool templ generate
+	git diff --exit-code -- '*_templ.go'
+
+vet:
+	go vet ./...
+
+go:
+	go test -timeout 20m ./...
+
+# No C compiler may be needed to build or to serve.
+pure:
+	CGO_ENABLED=0 go build -o /dev/null ./server
+	CGO_ENABLED=0 go vet ./...
+	CGO_ENABLED=0 go test -timeout 20m ./data ./internal/... ./server/...
+
+race:
+	go test -race -timeout 20m $(RACE)
+
+# The environments' own tests.
+python:
+	$(PYTHON) -m pytest -q -p no:cacheprovider environments
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./internal/... ./server/...
