@@ -4,21 +4,21 @@
 import pathlib
 import sys
 
-_HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(_HERE), str(_HERE.parents[1] / "common")]
+_ENVIRONMENTS = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(_ENVIRONMENTS), str(_ENVIRONMENTS / "common")]
 
 import scoring  # noqa: E402
-import verdict  # noqa: E402
+from optimize_kernel.scorer import verdict  # noqa: E402
 
 
 def open_bench(request, runner, sources, params):
     """Return the context manager that runs solutions on the profile's device."""
     if params["device"] == "cpu":
-        import cpu_bench
+        from optimize_kernel.scorer import cpu_bench
 
         return cpu_bench.Bench(request, runner, sources, params)
     if params["device"] == "cuda":
-        import gpu_bench
+        from optimize_kernel.scorer import gpu_bench
 
         return gpu_bench.Bench(request, runner, sources, params)
     raise ValueError("params.device: found %r, expected cpu or cuda" % params["device"])

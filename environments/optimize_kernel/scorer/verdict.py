@@ -5,21 +5,9 @@ import math
 import statistics
 
 import scoring
-import source_flags
 import timing
-
-
-class Refused(Exception):
-    """The submission is not valid; reason as in the attempt log, message for the solver."""
-
-    def __init__(self, reason, message):
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
-
-
-class ReferenceFailed(Exception):
-    """The trusted reference did not do its work: a fault of this machine or of the package."""
+from optimize_kernel.scorer import source_flags
+from optimize_kernel.scorer.channel import ReferenceFailed, Refused
 
 
 def build(runner, source, name, wall_s):
@@ -98,7 +86,21 @@ def judge(request, params, flags, batches, details):
     details["batches_refused"] = [statistics.median(p.reference_ms for p in b) for b in batches[:-1]]
     details["submission_to_floor"] = summary.submission_ms / floor
     details["reference_to_floor"] = summary.reference_ms / floor
+    published = params.get("published")
+    if published:
+        details["published_normalized"] = published_normalized(summary, details["hand_over_ms"], published)
     message = "%.4g ms (median of %d trials), the reference in turn with it %.4g ms" % (
         summary.submission_ms, summary.n, summary.reference_ms)
     return scoring.valid(raw, message=message, flags=flags, trials=rows(used),
                          paired_reference_raw=math.log(summary.reference_ms), details=details)
+
+
+def published_normalized(summary, hand_over_ms, published):
+    """Return the normalized score under the constants of the paper, for comparison only.
+
+    The paper timed the call alone, so the hand-over (two copies, one round trip)
+    is taken off. published: start_ms and reference_ms.
+    """
+    kernel_ms = max(summary.submission_ms - hand_over_ms, 1e-3)
+    start, reference = math.log(published["start_ms"]), math.log(published["reference_ms"])
+    return (math.log(kernel_ms) - start) / (reference - start)
