@@ -196,7 +196,7 @@ func (a *Attempt) run(ctx context.Context, socket *scoreSocket) ending {
 			close(limit)
 		}
 	}()
-	go socket.serve(watching)
+	socket.wg.Go(func() { socket.serve(watching) })
 	var end ending
 	select {
 	case <-proc.Done():

@@ -113,9 +113,6 @@ func outcomeExtra(s scored) attemptlog.Extra {
 	if s.verdict.PairedReferenceRaw != nil {
 		x.add("paired_reference_raw", *s.verdict.PairedReferenceRaw)
 	}
-	if s.verdict.Raw != nil {
-		x.add("measured_raw", *s.verdict.Raw)
-	}
 	x.addRaw("trials", s.verdict.Trials)
 	x.addRaw("details", s.verdict.Details)
 	x.add("wall_s", seconds(s.outcome.Wall))

@@ -20,13 +20,13 @@ const killTimeout = 30 * time.Second
 func (a *Attempt) finish(ctx context.Context, end ending, socket *scoreSocket) (attemptlog.Summary, error) {
 	ctx = context.WithoutCancel(ctx)
 	paused, stopT, stopAt := a.stopClock(end)
-	if err := a.killSolver(ctx); err != nil {
-		a.logger.Error("the solver's sandbox does not die", "error", err.Error())
-		end.err = errors.Join(end.err, err)
-	}
 	complete := end.reason == attemptlog.EndSubmitted || end.reason == attemptlog.EndTimeLimit
 	if !complete {
 		a.cancelScoring()
+	}
+	if err := a.killSolver(ctx); err != nil {
+		a.logger.Error("the solver's sandbox does not die", "error", err.Error())
+		end.err = errors.Join(end.err, err)
 	}
 	if socket != nil {
 		socket.close() // a scoring whose solution was taken in time ends first

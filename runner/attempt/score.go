@@ -17,8 +17,9 @@ import (
 	"rebench/runner/scoring"
 )
 
-// scorerTries is how often a scoring is tried when the trusted side fails or
-// the machine drifts from its calibration. Every try has draws of its own.
+// scorerTries is how often a scoring is tried when the trusted side fails, for
+// one because the machine has drifted from its calibration. Every try has draws
+// of its own.
 const scorerTries = 3
 
 // handle serves one request of the solver.
@@ -205,7 +206,7 @@ type scored struct {
 	index      uint64 // of the scoring that gave the verdict
 	verdict    scoring.Verdict
 	outcome    scoring.Outcome
-	raw        *float64 // as it enters the log: corrected by the paired reference where there is one
+	raw        *float64
 	normalized *float64
 }
 
@@ -226,11 +227,6 @@ func (a *Attempt) scoreWithRetries(ctx context.Context, purpose scoring.Purpose,
 		}
 		last = err
 		a.logger.Warn("a scoring gave no result", "try", try+1, "error", err.Error())
-	}
-	var drift *calibration.DriftError
-	if errors.As(last, &drift) {
-		// Not the solver's fault either, but a fact about this entry.
-		return scored{verdict: scoring.Verdict{Reason: ptr(scoring.ReasonError), Message: "not scored: " + drift.Error()}}, nil
 	}
 	return scored{}, last
 }
@@ -273,11 +269,11 @@ func (a *Attempt) scoreOnce(ctx context.Context, purpose scoring.Purpose, dir st
 	if out.Verdict.Raw == nil {
 		return scored{}, rebench.Errorf(rebench.CodeInternal, "the scorer gave a valid verdict without a score")
 	}
-	v, err := a.cfg.Calibration.Normalize(*out.Verdict.Raw, out.Verdict.PairedReferenceRaw)
+	n, err := a.cfg.Calibration.Normalize(*out.Verdict.Raw)
 	if err != nil {
 		return scored{}, err
 	}
-	s.raw, s.normalized = &v.Raw, &v.Normalized
+	s.raw, s.normalized = out.Verdict.Raw, &n
 	return s, nil
 }
 

@@ -91,10 +91,6 @@ const MinRuns = 5
 // runs the reference must be better than the start.
 const noiseFactor = 3
 
-// DriftAllowed is how far a paired reference run may lie from the calibration's
-// reference, as a difference of natural logarithms of time (about 5%).
-const DriftAllowed = 0.05
-
 // Check returns a CodeConflict error unless the reference is clearly better than
 // the start beyond noise: its median by more than noiseFactor standard
 // deviations of a difference of two runs, and every run of it better than every
@@ -138,38 +134,14 @@ func (s Side) String() string { return fmt.Sprintf("%.4f (sd %.4f, n %d)", s.Med
 // Noise is the larger standard deviation of a single run, in raw units.
 func (c *Calibration) Noise() float64 { return max(c.Start.SD, c.Reference.SD) }
 
-// DriftError says that the machine was not as it was when it was calibrated.
-type DriftError struct {
-	Paired, Calibrated float64 // the reference's raw score now and then
-}
-
-func (e *DriftError) Error() string {
-	return fmt.Sprintf("the reference took %+.1f%% of its calibrated time (%.0f%% allowed): the machine is busy or has changed",
-		100*math.Expm1(e.Paired-e.Calibrated), 100*DriftAllowed)
-}
-
-// Value is a raw score as it is logged, and its normalization.
-type Value struct {
-	Raw        float64 // corrected by the pair where there is one
-	Normalized float64 // 0 = start, 1 = reference; not clipped
-}
-
-// Normalize places a raw score between start and reference. With a paired run
-// of the reference the score is first moved by as much as the pair differs from
-// the calibrated reference, so that a machine that is slower for the moment
-// slows both alike. A pair farther off than DriftAllowed is a *DriftError.
-func (c *Calibration) Normalize(raw float64, paired *float64) (Value, error) {
-	if paired != nil {
-		if d := *paired - c.Reference.Median; !(math.Abs(d) <= DriftAllowed) {
-			return Value{}, &DriftError{Paired: *paired, Calibrated: c.Reference.Median}
-		}
-		raw -= *paired - c.Reference.Median
-	}
+// Normalize places a raw score between start (0) and reference (1), not clipped.
+// Runtime environments have corrected it by their paired reference run before.
+func (c *Calibration) Normalize(raw float64) (float64, error) {
 	n := (raw - c.Start.Median) / (c.Reference.Median - c.Start.Median)
 	if math.IsNaN(n) || math.IsInf(n, 0) {
-		return Value{}, rebench.Errorf(rebench.CodeInternal, "raw score %v cannot be normalized with start %v and reference %v", raw, c.Start.Median, c.Reference.Median)
+		return 0, rebench.Errorf(rebench.CodeInternal, "raw score %v cannot be normalized with start %v and reference %v", raw, c.Start.Median, c.Reference.Median)
 	}
-	return Value{Raw: raw, Normalized: n}, nil
+	return n, nil
 }
 
 // Round rounds x to a step of 1, 2 or 5 times a power of ten that is at least
