@@ -25,7 +25,7 @@ func (x *exchange) source() chart.Source { return chart.Source{Revision: x.revis
 
 // drawn is a figure as a page shows it; which names it among the page's pictures.
 func drawn(p view.Page, id, which string, f *chart.Figure) (view.Chart, error) {
-	c := view.Chart{ID: id, Title: f.Title, Alt: f.Alt, How: f.HowToRead}
+	c := view.Chart{ID: id, Title: f.Title, Subtitle: f.Subtitle, Alt: f.Alt, How: f.HowToRead, Notes: f.Notes, Missing: f.Empty}
 	if f.Empty != "" {
 		return c, nil
 	}

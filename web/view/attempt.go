@@ -192,3 +192,10 @@ func currentIf(is bool) string {
 	}
 	return "false"
 }
+
+func sourceWords(file string, line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s, line %d", orUnknown(file), line)
+	}
+	return orUnknown(file)
+}

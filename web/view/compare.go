@@ -13,7 +13,10 @@ func (d CompareData) title() string {
 	if d.Comparison == nil {
 		return "Is one agent ahead of another?"
 	}
-	return fmt.Sprintf("Is %s ahead of %s?", nameInSentence(d.Comparison.A.Agent), nameInSentence(d.Comparison.B.Agent))
+	if d.Comparison.A.Kind == rebench.KindHuman {
+		return fmt.Sprintf("Are human experts ahead of %s?", d.Comparison.B.Agent)
+	}
+	return fmt.Sprintf("Is %s ahead of %s?", d.Comparison.A.Agent, nameInSentence(d.Comparison.B.Agent))
 }
 
 func (d CompareData) lede() string {
@@ -25,7 +28,7 @@ func (d CompareData) lede() string {
 
 func nameInSentence(label string) string {
 	if label == rebench.HumanName {
-		return "the human experts' score"
+		return "human experts"
 	}
 	return label
 }
@@ -62,7 +65,7 @@ func (d CompareData) findings() []finding {
 	first.Words = fmt.Sprintf("%s %s (%s) against %s %s (%s).", agentName(c.A.Agent), score(o.A), sideWords(c.A),
 		agentName(c.B.Agent), score(o.B), sideWords(c.B))
 	second := finding{Question: "Is it real?", Verdict: differenceVerdict(c),
-		Words: fmt.Sprintf("Bootstrap support that %s is ahead: %s.", agentName(c.A.Agent), support(o.PAGreater))}
+		Words: fmt.Sprintf("Bootstrap support for %s being ahead: %s.", agentName(c.A.Agent), support(o.PAGreater))}
 	out := []finding{first, second}
 	if c.Crossover != nil {
 		verdict := map[string]string{"crosses": "They cross", "none in range": "None in range", "undetermined": "Undetermined"}[c.Crossover.Verdict]

@@ -80,6 +80,15 @@ func withAny(text string, values []string) []option {
 	return out
 }
 
+// capOptions keeps a cap that was given in the address.
+func capOptions(p Page) []option {
+	out := []option{{"", "as they are"}, {"1", "cut to 1"}}
+	if c := p.Query.Get("cap"); c != "" && c != "1" {
+		out = append(out, option{c, "cut to " + c})
+	}
+	return out
+}
+
 func latestWords(c Choices) string {
 	if c.Latest == 0 {
 		return "newest"

@@ -312,7 +312,7 @@ func settings(p Page, v analysis.View, c Choices) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = switchOf(p, "Humans", "cohort", option{"paper71", "the paper's 71"}, option{"all", "all attempts"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = switchOf(p, "Humans", "cohort", option{"paper71", "the paper's 71"}, option{"all", "all"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -526,7 +526,7 @@ func moreSettings(p Page, v analysis.View, c Choices) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = selectOf(p, "Scores above 1", "cap", option{"", "as they are"}, option{"1", "cut to 1"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = selectOf(p, "Scores above 1", "cap", capOptions(p)...).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

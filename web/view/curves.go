@@ -1,10 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"rebench/internal/analysis"
+	"rebench/internal/rebench"
 )
 
 func (d CurvesData) lede() string {
@@ -49,4 +52,31 @@ func dollars(x float64) string {
 		return number(x, 2)
 	}
 	return grouped(int(x + 0.5))
+}
+
+// series orders the rows of the table: humans first, then agents by their best
+// observed score at the total time shared by most, best first. An agent with one
+// allocation has no row of its own for the best observed one, which is the same.
+func (d CurvesData) series() []analysis.Series {
+	kinds := map[string]int{}
+	rank := map[string]float64{}
+	for _, s := range d.Curves.Series {
+		kinds[s.Agent]++
+		for _, p := range s.Points {
+			if p.TotalTimeS <= int64(analysis.DefaultBudget.Seconds()) {
+				rank[s.Agent] = math.Max(rank[s.Agent], p.Score)
+			}
+		}
+		if s.Kind == rebench.KindHuman {
+			rank[s.Agent] = math.Inf(1)
+		}
+	}
+	var out []analysis.Series
+	for _, s := range d.Curves.Series {
+		if s.Allocation != "best" || kinds[s.Agent] > 2 {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b analysis.Series) int { return cmp.Compare(rank[b.Agent], rank[a.Agent]) })
+	return out
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
@@ -21,6 +22,9 @@ func selectionWords(s rebench.Selection) string {
 	}
 	return "the best entry"
 }
+
+// formulaSigns sets hyphens between spaces as minus signs.
+func formulaSigns(s string) string { return strings.ReplaceAll(s, " - ", " "+minus+" ") }
 
 func ceiling(low, high float64) string {
 	if low == 0 && high == 0 {

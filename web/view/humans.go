@@ -30,13 +30,25 @@ func (d HumansData) findings() []finding {
 	if !ok {
 		return nil
 	}
-	out := []finding{
+	printed := func(text string) string {
+		if c.Cohort != rebench.CohortPaper71 {
+			return "."
+		}
+		return "; the paper prints " + text + "."
+	}
+	return []finding{
 		{"Mean after 8 hours", fmt.Sprintf("%s %s", score(c.Score), interval(c.CILow, c.CIHigh)),
 			fmt.Sprintf("Over %s, %s.", suite(d.Humans.Environments), things(c.N, "attempt", "attempts"))},
-		{"Better than the start", share(c.NonZero, c.N), fmt.Sprintf("%d of %d attempts score above 0; the paper prints 82%%.", c.NonZero, c.N)},
-		{"As good as the reference", share(c.AtReference, c.N), fmt.Sprintf("%d of %d attempts score 1 or more; the paper prints 24%%.", c.AtReference, c.N)},
+		{"Better than the start", share(c.NonZero, c.N), fmt.Sprintf("%d of %d attempts score above 0%s", c.NonZero, c.N, printed("82%"))},
+		{"As good as the reference", share(c.AtReference, c.N), fmt.Sprintf("%d of %d attempts score 1 or more%s", c.AtReference, c.N, printed("24%"))},
 	}
-	return out
+}
+
+func memberShort(c rebench.Cohort) string {
+	if c == rebench.CohortPaper71 {
+		return "in the 71"
+	}
+	return "not in the 71"
 }
 
 func cohortName(c rebench.Cohort) string {

@@ -8,7 +8,9 @@ import (
 )
 
 // comparisonSigns sets >= and <= as one sign.
-func comparisonSigns(s string) string { return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(s) }
+func comparisonSigns(s string) string {
+	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(s)
+}
 
 func percentRange(low, high float64) string {
 	a, b := number(100*low, 0), number(100*high, 0)

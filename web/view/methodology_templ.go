@@ -119,7 +119,7 @@ func readerNotes(m *analysis.Methodology) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<section aria-labelledby=\"reader\"><h2 id=\"reader\">What a reader must know</h2><ol class=\"prose numbered\"><li><strong>Placeholders.</strong> Seven of the 93 human rows decode to a raw score of exactly 1.0 in every environment: they are placeholders, not attempts (in Rust Codecontests 1.0 would be every problem solved). They are left out everywhere; 86 attempts remain.</li><li><strong>The paper's 71.</strong> The published file does not say which attempts are the paper's 71. Ours is a reconstruction with the paper's count in every environment and a run-weighted mean of 0.669 (paper: 0.64). It does not reproduce all of the paper's counts of scores above 0.05 at 8 hours, and no subset of the file can.</li><li><strong>References.</strong> The file's reference in Finetune GPT-2 for QA is 0.8149 (README: 0.85) and in Scaling Law Experiment 0.80 (README: 0.84): its scores there are higher than the README's constants would give.</li><li><strong>Humans below 8 hours.</strong> No published source holds human scores of single attempts before 8 hours; those curves exist only as images. One digitised aggregate exists: 0.077 at 2 hours. Where the two can be compared, the human curve from the 86 attempts agrees with the paper's figure: 0.658 against 0.657 at 8 hours, 1.114 against 1.110 at 32 hours.</li><li><strong>Suspected reward hacks.</strong> Two o1-preview rows in Optimize LLM Foundry (4.05, a run of about 3.7 s, and 1.66, about 46 s) are too fast to be training. With both, o1-preview's 16 half-hour attempts stand at 0.627; without, at 0.260. They are flagged, left out of rankings by default, and every page can count them.</li><li><strong>Not the paper's agent runs.</strong> Most agent rows date from December 2024, after the preprint. Claude 3.5 Sonnet (New) lacks half-hour attempts in three environments; Claude 3.5 Sonnet (Old) has all seven, with 4 attempts in Restricted Architecture MLM.</li><li><strong>Zeros.</strong> A score of 0 means at or below the starting solution. What it was below is unknown.</li></ol></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<section class=\"rubric\" aria-labelledby=\"reader\"><h2 id=\"reader\">What a reader must know</h2><ol class=\"prose numbered\"><li><strong>Placeholders.</strong> Seven of the 93 human rows decode to a raw score of exactly 1.0 in every environment: they are placeholders, not attempts (in Rust Codecontests 1.0 would be every problem solved). They are left out everywhere; 86 attempts remain.</li><li><strong>The paper's 71.</strong> The published file does not say which attempts are the paper's 71. Ours is a reconstruction with the paper's count in every environment and a run-weighted mean of 0.669 (paper: 0.64). It does not reproduce all of the paper's counts of scores above 0.05 at 8 hours, and no subset of the file can.</li><li><strong>References.</strong> The file's reference in Finetune GPT-2 for QA is 0.8149 (README: 0.85) and in Scaling Law Experiment 0.80 (README: 0.84): its scores there are higher than the README's constants would give.</li><li><strong>Humans below 8 hours.</strong> No published source holds human scores of single attempts before 8 hours; those curves exist only as images. One digitised aggregate exists: 0.077 at 2 hours. Where the two can be compared, the human curve from the 86 attempts agrees with the paper's figure: 0.658 against 0.657 at 8 hours, 1.114 against 1.110 at 32 hours.</li><li><strong>Suspected reward hacks.</strong> Two o1-preview rows in Optimize LLM Foundry (4.05, a run of about 3.7 s, and 1.66, about 46 s) are too fast to be training. With both, o1-preview's 16 half-hour attempts stand at 0.627; without, at 0.260. They are flagged, left out of rankings by default, and every page can count them.</li><li><strong>Not the paper's agent runs.</strong> Most agent rows date from December 2024, after the preprint. Claude 3.5 Sonnet (New) lacks half-hour attempts in three environments; Claude 3.5 Sonnet (Old) has all seven, with 4 attempts in Restricted Architecture MLM.</li><li><strong>Zeros.</strong> A score of 0 means at or below the starting solution. What it was below is unknown.</li></ol></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -144,7 +144,7 @@ func scoreDefinitions() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<section aria-labelledby=\"scores\"><h2 id=\"scores\">Scores</h2><p>The <dfn>raw score</dfn> <i>y</i> is what the environment's scorer prints. With the raw scores <i>s</i> of the starting and <i>r</i> of the reference solution, the <dfn>normalized score</dfn> is</p><div class=\"formula\"><math display=\"block\"><mi>x</mi><mo>=</mo><mi>max</mi><mo>(</mo><mn>0</mn><mo>,</mo> <mfrac><mrow><mi>y</mi><mo>−</mo><mi>s</mi></mrow><mrow><mi>r</mi><mo>−</mo><mi>s</mi></mrow></mfrac><mo>)</mo></math></div><p>0 is the starting solution, 1 the reference; more than 1 is possible. Whether high or low raw scores are better is the sign of <i>r</i> − <i>s</i>.</p><ul class=\"prose\"><li>An invalid entry (not a number, time-out, wrong output, broken rule) has no raw score. It never becomes a raw 0.</li><li>Within an attempt the best valid entry counts. In Scaling Law Experiment, whose score is hidden from the solver, the last valid entry counts.</li><li>No valid entry means 0, since the starting solution could always be submitted. Elapsed time excludes pauses; an entry whose scoring began after the time limit does not count.</li><li>Where an entry was scored again on fresh inputs at the end, the re-scored value ranks, and both are shown.</li></ul></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<section class=\"rubric\" aria-labelledby=\"scores\"><h2 id=\"scores\">Scores</h2><p>The <dfn>raw score</dfn> <i>y</i> is what the environment's scorer prints. With the raw scores <i>s</i> of the starting and <i>r</i> of the reference solution, the <dfn>normalized score</dfn> is</p><div class=\"formula\" tabindex=\"0\"><math display=\"block\"><mi>x</mi><mo>=</mo><mi>max</mi><mo>(</mo><mn>0</mn><mo>,</mo> <mfrac><mrow><mi>y</mi><mo>−</mo><mi>s</mi></mrow><mrow><mi>r</mi><mo>−</mo><mi>s</mi></mrow></mfrac><mo>)</mo></math></div><p>0 is the starting solution, 1 the reference; more than 1 is possible. Whether high or low raw scores are better is the sign of <i>r</i> − <i>s</i>.</p><ul class=\"prose\"><li>An invalid entry (not a number, time-out, wrong output, broken rule) has no raw score. It never becomes a raw 0.</li><li>Within an attempt the best valid entry counts. In Scaling Law Experiment, whose score is hidden from the solver, the last valid entry counts.</li><li>No valid entry means 0, since the starting solution could always be submitted. Elapsed time excludes pauses; an entry whose scoring began after the time limit does not count.</li><li>Where an entry was scored again on fresh inputs at the end, the re-scored value ranks, and both are shown.</li></ul></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -169,7 +169,7 @@ func atKDefinitions() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section aria-labelledby=\"atk\"><h2 id=\"atk\">Score@k and allocations</h2><p>Equal total time is the only fair comparison. A total time <i>T</i> = <i>k</i> · <i>t</i> is spent on <i>k</i> attempts with the time limit <i>t</i>, of which the best counts. From the final scores <i>x</i><sub>1</sub> ≤ … ≤ <i>x</i><sub>n</sub> of the attempts in one environment the expected best of <i>k</i> is estimated <dfn>without replacement</dfn> (the default, as METR's code does)</p><div class=\"formula\"><math display=\"block\"><mi>U</mi><mo>=</mo> <munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mi>k</mi></mrow><mi>n</mi></munderover> <msub><mi>x</mi><mi>i</mi></msub> <mfrac><mrow><mo>(</mo><mfrac linethickness=\"0\"><mrow><mi>i</mi><mo>−</mo><mn>1</mn></mrow><mrow><mi>k</mi><mo>−</mo><mn>1</mn></mrow></mfrac><mo>)</mo></mrow> <mrow><mo>(</mo><mfrac linethickness=\"0\"><mi>n</mi><mi>k</mi></mfrac><mo>)</mo></mrow></mfrac></math></div><p>or <dfn>with replacement</dfn> (as the paper's text says)</p><div class=\"formula\"><math display=\"block\"><mi>V</mi><mo>=</mo> <munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover> <msub><mi>x</mi><mi>i</mi></msub> <mrow><mo>(</mo> <msup><mrow><mo>(</mo><mfrac><mi>i</mi><mi>n</mi></mfrac><mo>)</mo></mrow><mi>k</mi></msup> <mo>−</mo> <msup><mrow><mo>(</mo><mfrac><mrow><mi>i</mi><mo>−</mo><mn>1</mn></mrow><mi>n</mi></mfrac><mo>)</mo></mrow><mi>k</mi></msup> <mo>)</mo></mrow></math></div><ul class=\"prose\"><li>With <i>k</i> &gt; <i>n</i>, <i>k</i> = <i>n</i> is used and the score is marked <dfn>saturated</dfn> (†): more attempts could still have scored higher. With <i>k</i> = <i>n</i> it is marked too, since its interval has no upper end.</li><li>Where the score is hidden from the solver nobody can pick the best attempt: there the mean counts, for every <i>k</i>.</li><li>The score of the suite is the plain mean over the environments. A mean over fewer environments is never ranked beside a mean over all: agents that lack one are named and left out.</li><li>An agent's row uses its highest-scoring allocation among those that cover every environment. Choosing it favours the agent, so the <dfn>cross-fitted</dfn> score stands beside it: in 200 random splits the allocation is chosen on one part of the attempts and scored on the rest.</li><li>Humans made eight-hour attempts, so they have scores at 8 hours and its multiples, <i>k</i> = <i>T</i> / 8 h.</li></ul></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"rubric\" aria-labelledby=\"atk\"><h2 id=\"atk\">Score@k and allocations</h2><p>Equal total time is the only fair comparison. A total time <i>T</i> = <i>k</i> · <i>t</i> is spent on <i>k</i> attempts with the time limit <i>t</i>, of which the best counts. From the final scores <i>x</i><sub>1</sub> ≤ … ≤ <i>x</i><sub>n</sub> of the attempts in one environment the expected best of <i>k</i> is estimated <dfn>without replacement</dfn> (the default, as METR's code does)</p><div class=\"formula\" tabindex=\"0\"><math display=\"block\"><mi>U</mi><mo>=</mo> <munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mi>k</mi></mrow><mi>n</mi></munderover> <msub><mi>x</mi><mi>i</mi></msub> <mfrac><mrow><mo>(</mo><mfrac linethickness=\"0\"><mrow><mi>i</mi><mo>−</mo><mn>1</mn></mrow><mrow><mi>k</mi><mo>−</mo><mn>1</mn></mrow></mfrac><mo>)</mo></mrow> <mrow><mo>(</mo><mfrac linethickness=\"0\"><mi>n</mi><mi>k</mi></mfrac><mo>)</mo></mrow></mfrac></math></div><p>or <dfn>with replacement</dfn> (as the paper's text says)</p><div class=\"formula\" tabindex=\"0\"><math display=\"block\"><mi>V</mi><mo>=</mo> <munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover> <msub><mi>x</mi><mi>i</mi></msub> <mrow><mo>(</mo> <msup><mrow><mo>(</mo><mfrac><mi>i</mi><mi>n</mi></mfrac><mo>)</mo></mrow><mi>k</mi></msup> <mo>−</mo> <msup><mrow><mo>(</mo><mfrac><mrow><mi>i</mi><mo>−</mo><mn>1</mn></mrow><mi>n</mi></mfrac><mo>)</mo></mrow><mi>k</mi></msup> <mo>)</mo></mrow></math></div><ul class=\"prose\"><li>With <i>k</i> &gt; <i>n</i>, <i>k</i> = <i>n</i> is used and the score is marked <dfn>saturated</dfn> (†): more attempts could still have scored higher. With <i>k</i> = <i>n</i> it is marked too, since its interval has no upper end.</li><li>Where the score is hidden from the solver nobody can pick the best attempt: there the mean counts, for every <i>k</i>.</li><li>The score of the suite is the plain mean over the environments. A mean over fewer environments is never ranked beside a mean over all: agents that lack one are named and left out.</li><li>An agent's row uses its highest-scoring allocation among those that cover every environment. Choosing it favours the agent, so the <dfn>cross-fitted</dfn> score stands beside it: in 200 random splits the allocation is chosen on one part of the attempts and scored on the rest.</li><li>Humans made eight-hour attempts, so they have scores at 8 hours and its multiples, <i>k</i> = <i>T</i> / 8&nbsp;h.</li></ul></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -194,7 +194,7 @@ func uncertaintyDefinitions() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<section aria-labelledby=\"uncertainty\"><h2 id=\"uncertainty\">Uncertainty</h2><p>Each cell (environment, agent, time limit) is resampled with replacement; an asterisk marks values of a resample. The draws are centred on the estimate and widened for few attempts,</p><div class=\"formula\"><math display=\"block\"><mi>U</mi><mo>+</mo><mi>c</mi><mo>(</mo><mi>n</mi><mo>)</mo><mo>·</mo><mo>(</mo><msup><mi>U</mi><mo>*</mo></msup><mo>−</mo><mi>V</mi><mo>)</mo> <mo>,</mo><mspace width=\"1.5em\"></mspace> <mi>c</mi><mo>(</mo><mi>n</mi><mo>)</mo><mo>=</mo> <mfrac><msub><mi>t</mi><mrow><mn>0.975</mn><mo>,</mo><mspace width=\"0.2em\"></mspace><mi>n</mi><mo>−</mo><mn>1</mn></mrow></msub><mn>1.96</mn></mfrac> <msqrt><mfrac><mi>n</mi><mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></mfrac></msqrt></math></div><p>and averaged over environments; the interval runs from their 2.5th to their 97.5th percentile, cut at 0 for display. This recipe is ours; it combines centring with a small-sample expansion (after Hesterberg 2015) and had the best coverage at usable width in simulations on these data. METR's uncentred percentile interval can be chosen by name.</p><dl class=\"defs\"><dt>Bootstrap support</dt><dd>The share of resamples in which one score is above another, half of the ties counted. It is not a probability of truth, and is printed as &lt;0.001 and &gt;0.999 at its ends, never as 0 or 1.</dd><dt>Ranks</dt><dd>Two rows are separated when their difference exceeds <i>c</i> standard deviations of its draws, where <i>c</i> is the 95th percentile, over draws, of the largest standardised deviation of any pair. So the statement holds for all pairs at once. A row's rank runs from 1 + the rows significantly above it to the number of rows minus those significantly below.</dd><dt>Crossover</dt><dd>The total times at which the difference of two curves changes sign, interpolated linearly in log₂ <i>T</i> on their common unsaturated range; its interval is where the 95% interval of the difference contains 0.</dd><dt>Matched human percentile</dt><dd>Percentiles 1 to 100 of human final scores in each environment (linear rule), averaged over environments: the largest percentile whose value does not exceed the agent's score. It compares with single eight-hour attempts.</dd><dt>Degenerate cells</dt><dd>With a single attempt there is no interval. A cell whose attempts all have one score adds no width. When all <i>n</i> attempts scored 0, the chance of a score above 0 is at most 1 − 0.05<sup>1/n</sup> with 95% confidence.</dd><dt>People</dt><dd>61 people made the paper's 71 attempts and their ids are not public. Clustering by person would widen the 8-hour interval by 6–12%.</dd></dl></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<section class=\"rubric\" aria-labelledby=\"uncertainty\"><h2 id=\"uncertainty\">Uncertainty</h2><p>Each cell (environment, agent, time limit) is resampled with replacement; an asterisk marks values of a resample. The draws are centred on the estimate and widened for few attempts,</p><div class=\"formula\" tabindex=\"0\"><math display=\"block\"><mi>U</mi><mo>+</mo><mi>c</mi><mo>(</mo><mi>n</mi><mo>)</mo><mo>·</mo><mo>(</mo><msup><mi>U</mi><mo>*</mo></msup><mo>−</mo><mi>V</mi><mo>)</mo> <mo>,</mo><mspace width=\"1.5em\"></mspace> <mi>c</mi><mo>(</mo><mi>n</mi><mo>)</mo><mo>=</mo> <mfrac><msub><mi>t</mi><mrow><mn>0.975</mn><mo>,</mo><mspace width=\"0.2em\"></mspace><mi>n</mi><mo>−</mo><mn>1</mn></mrow></msub><mn>1.96</mn></mfrac> <msqrt><mfrac><mi>n</mi><mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></mfrac></msqrt></math></div><p>and averaged over environments; the interval runs from their 2.5th to their 97.5th percentile, cut at 0 for display. This recipe is ours; it combines centring with a small-sample expansion (after Hesterberg 2015) and had the best coverage at usable width in simulations on these data. METR's uncentred percentile interval can be chosen by name.</p><dl class=\"defs\"><dt>Bootstrap support</dt><dd>The share of resamples in which one score is above another, half of the ties counted. It is not a probability of truth, and is printed as &lt;0.001 and &gt;0.999 at its ends, never as 0 or 1.</dd><dt>Ranks</dt><dd>Two rows are separated when their difference exceeds <i>c</i> standard deviations of its draws, where <i>c</i> is the 95th percentile, over draws, of the largest standardised deviation of any pair. So the statement holds for all pairs at once. A row's rank runs from 1 + the rows significantly above it to the number of rows minus those significantly below.</dd><dt>Crossover</dt><dd>The total times at which the difference of two curves changes sign, interpolated linearly in log₂ <i>T</i> on their common unsaturated range; its interval is where the 95% interval of the difference contains 0.</dd><dt>Matched human percentile</dt><dd>Percentiles 1 to 100 of human final scores in each environment (linear rule), averaged over environments: the largest percentile whose value does not exceed the agent's score. It compares with single eight-hour attempts.</dd><dt>Degenerate cells</dt><dd>With a single attempt there is no interval. A cell whose attempts all have one score adds no width. When all <i>n</i> attempts scored 0, the chance of a score above 0 is at most 1 − 0.05<sup>1/n</sup> with 95% confidence.</dd><dt>People</dt><dd>61 people made the paper's 71 attempts and their ids are not public. Clustering by person would widen the 8-hour interval by 6–12%.</dd></dl></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -220,7 +220,7 @@ func coverageTable(rows []analysis.CoverageRow) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if len(rows) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<section aria-labelledby=\"coverage\"><h2 id=\"coverage\">How often the intervals hold</h2><p>Nominal 95%, conditional on the seven environments. In simulations based on these data the intervals held the true value this often. Misses are mostly a true value above the interval: attempts cannot reveal a rarer, better result.</p><div class=\"table-box table-narrow\" tabindex=\"0\" role=\"region\" aria-label=\"Coverage, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Attempts drawn (k) of those that exist (n)</th><th scope=\"col\" class=\"num\">On average</th><th scope=\"col\" class=\"num\">Worst case</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<section class=\"rubric\" aria-labelledby=\"coverage\"><h2 id=\"coverage\">How often the intervals hold</h2><p>Nominal 95%, conditional on the seven environments. In simulations based on these data the intervals held the true value this often. Misses are mostly a true value above the interval: attempts cannot reveal a rarer, better result.</p><div class=\"table-box table-narrow\" tabindex=\"0\" role=\"region\" aria-label=\"Coverage, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Attempts drawn (k) of those that exist (n)</th><th scope=\"col\" class=\"num\">On average</th><th scope=\"col\" class=\"num\">Worst case</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -232,7 +232,7 @@ func coverageTable(rows []analysis.CoverageRow) templ.Component {
 				var templ_7745c5c3_Var8 string
 				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(comparisonSigns(r.Regime))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 158, Col: 51}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 160, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -245,7 +245,7 @@ func coverageTable(rows []analysis.CoverageRow) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(percentRange(r.Low, r.High))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 159, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 161, Col: 53}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -258,7 +258,7 @@ func coverageTable(rows []analysis.CoverageRow) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(number(100*r.Worst, 0))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 160, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 162, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -302,7 +302,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 		var templ_7745c5c3_Var12 string
 		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(checksWords(m.Numbers))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 173, Col: 41}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 175, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -320,7 +320,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(capitalised(n.Quantity))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 190, Col: 33}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 192, Col: 33}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -338,7 +338,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 				var templ_7745c5c3_Var14 string
 				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(n.Environment)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 192, Col: 45}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 194, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -356,7 +356,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(n.Locator)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 195, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 197, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -369,7 +369,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(withUnit(n.Printed, n.Unit))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 196, Col: 52}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 198, Col: 52}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -387,7 +387,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(withUnit(n.Computed, computedUnit(n)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 199, Col: 56}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 201, Col: 56}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -450,7 +450,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 			var templ_7745c5c3_Var20 string
 			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(n.Verdict)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 204, Col: 67}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 206, Col: 67}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {
@@ -463,7 +463,7 @@ func paperTable(p Page, m *analysis.Methodology) templ.Component {
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(n.Reason)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 205, Col: 34}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 207, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -512,7 +512,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var23 string
 				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(r.Series)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 235, Col: 34}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 237, Col: 34}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 				if templ_7745c5c3_Err != nil {
@@ -525,7 +525,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(r.Figure)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 235, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 237, Col: 67}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -538,7 +538,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(span(r.TotalTimeS))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 236, Col: 51}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 238, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -551,7 +551,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var26 string
 				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(r.Allocation)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 237, Col: 26}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 239, Col: 26}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 				if templ_7745c5c3_Err != nil {
@@ -564,7 +564,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var27 string
 				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(score(r.Score))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 239, Col: 25}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 241, Col: 25}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 				if templ_7745c5c3_Err != nil {
@@ -582,7 +582,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 					var templ_7745c5c3_Var28 string
 					templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(interval(r.PublishedMark.CILow, r.PublishedMark.CIHigh))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 241, Col: 87}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 243, Col: 87}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 					if templ_7745c5c3_Err != nil {
@@ -605,7 +605,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 					var templ_7745c5c3_Var29 string
 					templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(score(*r.Computed))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 246, Col: 38}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 248, Col: 38}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 					if templ_7745c5c3_Err != nil {
@@ -618,7 +618,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 					var templ_7745c5c3_Var30 string
 					templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(interval(r.ComputedCILow, r.ComputedCIHigh))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 247, Col: 75}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 249, Col: 75}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 					if templ_7745c5c3_Err != nil {
@@ -681,7 +681,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var33 string
 				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(r.Verdict)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 252, Col: 68}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 254, Col: 68}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 				if templ_7745c5c3_Err != nil {
@@ -694,7 +694,7 @@ func figuresTable(rows []analysis.FigureCheck) templ.Component {
 				var templ_7745c5c3_Var34 string
 				templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(r.Reason)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 253, Col: 35}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 255, Col: 35}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 				if templ_7745c5c3_Err != nil {
@@ -739,7 +739,7 @@ func provenance(d MethodologyData) templ.Component {
 		var templ_7745c5c3_Var36 string
 		templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(grouped(m.NAgents))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 268, Col: 23}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 270, Col: 23}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 		if templ_7745c5c3_Err != nil {
@@ -752,7 +752,7 @@ func provenance(d MethodologyData) templ.Component {
 		var templ_7745c5c3_Var37 string
 		templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(grouped(m.NHumans))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 268, Col: 65}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 270, Col: 65}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 		if templ_7745c5c3_Err != nil {
@@ -765,7 +765,7 @@ func provenance(d MethodologyData) templ.Component {
 		var templ_7745c5c3_Var38 string
 		templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(grouped(m.NPlaceholders))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 268, Col: 187}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 270, Col: 187}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 		if templ_7745c5c3_Err != nil {
@@ -788,7 +788,7 @@ func provenance(d MethodologyData) templ.Component {
 				var templ_7745c5c3_Var39 string
 				templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(f.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 285, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 287, Col: 49}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 				if templ_7745c5c3_Err != nil {
@@ -801,7 +801,7 @@ func provenance(d MethodologyData) templ.Component {
 				var templ_7745c5c3_Var40 string
 				templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(f.What)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 286, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 288, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 				if templ_7745c5c3_Err != nil {
@@ -814,7 +814,7 @@ func provenance(d MethodologyData) templ.Component {
 				var templ_7745c5c3_Var41 string
 				templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(f.Source)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 287, Col: 35}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 289, Col: 35}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 				if templ_7745c5c3_Err != nil {
@@ -827,7 +827,7 @@ func provenance(d MethodologyData) templ.Component {
 				var templ_7745c5c3_Var42 string
 				templ_7745c5c3_Var42, templ_7745c5c3_Err = templruntime.NewAttributeExpression(f.SHA256).Resolve(ctx)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 288, Col: 47}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 290, Col: 47}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var42)
 				if templ_7745c5c3_Err != nil {
@@ -840,7 +840,7 @@ func provenance(d MethodologyData) templ.Component {
 				var templ_7745c5c3_Var43 string
 				templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(shortHash(f.SHA256))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 288, Col: 71}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `methodology.templ`, Line: 290, Col: 71}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 				if templ_7745c5c3_Err != nil {

@@ -12,7 +12,7 @@ type scale struct {
 }
 
 // maxScale is where a score's graphic ends; what lies beyond gets an arrow.
-const maxScale = 3
+const maxScale = 5
 
 // scoreScale covers 0 and 1 and every given value, up to maxScale.
 func scoreScale(values []float64) scale {
