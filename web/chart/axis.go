@@ -32,6 +32,21 @@ func (a axis) position(v float64) float64 {
 	return (v - a.min) / (a.max - a.min)
 }
 
+// plotted is v as the browser plots it: its logarithm to the axis's base on a
+// logarithmic axis. ECharts' own logarithmic axis zooms in steps of the value, not
+// of its logarithm, so that the short times could hardly be reached.
+func (a axis) plotted(v float64) float64 {
+	switch a.base {
+	case 0:
+		return v
+	case 2:
+		return math.Log2(v)
+	case 10:
+		return math.Log10(v)
+	}
+	return math.Log(v) / math.Log(a.base)
+}
+
 // niceStep returns the 1, 2 or 5 times a power of ten that splits span into at
 // most n steps.
 func niceStep(span float64, n int) float64 {

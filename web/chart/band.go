@@ -1,92 +1,131 @@
 package chart
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// bandPoint is one point of a curve with its interval. A nil high end is open
-// upwards; a nil low end means that there is no interval.
+// bandPoint is one point of a curve with its interval. An end that is nil is open;
+// when both are there is no interval.
 type bandPoint struct {
 	x, score  float64
 	low, high *float64
 	saturated bool
 }
 
-// fadeSteps is the number of strips by which an open upper end fades out.
+func (p bandPoint) has() bool { return p.low != nil || p.high != nil }
+
+// middle is the score, cut to the interval.
+func (p bandPoint) middle() float64 {
+	m := p.score
+	if p.low != nil {
+		m = math.Max(m, *p.low)
+	}
+	if p.high != nil {
+		m = math.Min(m, *p.high)
+	}
+	return m
+}
+
+// fadeSteps is the number of strips by which an open end fades out.
 const fadeSteps = 6
 
 // strongBand is the opacity of the band of the one agent that the reader singles out.
 const strongBand = 0.22
 
-// bands returns the polygons of a curve's 95% band. Stretches between two closed
-// intervals are one polygon. Where an end is open the band reaches up to the
-// score and fades out above it over the height fade, in the units of the score:
-// the fading says that the end is unknown, its height says nothing.
-func bands(group string, token Token, opacity float64, pts []bandPoint, fade float64) []area {
+// band is the style of a curve's band.
+type band struct {
+	group   string
+	token   Token
+	opacity float64
+	fade    float64 // how far an open end fades, in units of the score
+}
+
+// areas returns the polygons of a curve's 95% band. Stretches between closed
+// intervals are one polygon. Where an end is open the band reaches from the other
+// end to the score and fades out beyond it: the fading says that the end is
+// unknown, its length says nothing.
+func (b band) areas(pts []bandPoint) []area {
 	var out []area
-	for i := 0; i < len(pts); {
-		if pts[i].low == nil {
-			i++
+	open := func(i int) [2]bool {
+		return [2]bool{pts[i-1].low == nil || pts[i].low == nil, pts[i-1].high == nil || pts[i].high == nil}
+	}
+	for i := 1; i < len(pts); i++ {
+		if !pts[i-1].has() || !pts[i].has() {
 			continue
 		}
 		j := i
-		for j+1 < len(pts) && pts[j+1].low != nil && (pts[j+1].high == nil) == (pts[i].high == nil) {
+		for j+1 < len(pts) && pts[j+1].has() && open(j+1) == open(i) {
 			j++
 		}
-		run := pts[i : j+1]
-		if pts[i].high != nil {
-			if len(run) > 1 {
-				out = append(out, ribbon(group, token, opacity, strongBand, run, func(p bandPoint) float64 { return *p.low }, func(p bandPoint) float64 { return *p.high }))
-			}
-		} else {
-			if i > 0 && pts[i-1].low != nil { // join on to the closed part
-				run = pts[i-1 : j+1]
-			}
-			out = append(out, faded(group, token, opacity, run, fade)...)
-		}
-		i = j + 1
-		if i < len(pts) && pts[i].low != nil && pts[i-1].high == nil { // a closed stretch after an open one starts at the open point
-			out = append(out, faded(group, token, opacity, pts[i-1:i+1], fade)...)
-		}
+		out = append(out, b.run(pts[i-1:j+1], open(i)[0], open(i)[1])...)
+		i = j
 	}
 	return out
 }
 
-// faded is a band that is open upwards.
-func faded(group string, token Token, opacity float64, run []bandPoint, fade float64) []area {
-	if len(run) < 2 {
-		return nil
-	}
+// run is a stretch whose ends are open or closed throughout.
+func (b band) run(run []bandPoint, openLow, openHigh bool) []area {
 	low := func(p bandPoint) float64 { return *p.low }
-	// Where the first point is closed the strips share out its own interval.
-	height := func(p bandPoint) float64 {
-		if p.high != nil {
-			return max(*p.high-p.score, 0)
-		}
-		return fade
+	high := func(p bandPoint) float64 { return *p.high }
+	switch {
+	case !openLow && !openHigh:
+		return []area{b.ribbon(1, run, low, high)}
+	case openLow && openHigh:
+		return append(b.faded(run, -1), b.faded(run, 1)...)
+	case openHigh:
+		return append([]area{b.ribbon(1, run, low, bandPoint.middle)}, b.faded(run, 1)...)
 	}
-	out := []area{ribbon(group, token, opacity, strongBand, run, low, func(p bandPoint) float64 { return max(p.score, *p.low) })}
+	return append([]area{b.ribbon(1, run, bandPoint.middle, high)}, b.faded(run, -1)...)
+}
+
+// faded is half a band that fades out upwards (sign 1) or downwards (-1).
+func (b band) faded(run []bandPoint, sign float64) []area {
+	// Where a point's end is known the strips share out its own half.
+	reach := func(p bandPoint) float64 {
+		end := p.high
+		if sign < 0 {
+			end = p.low
+		}
+		if end != nil {
+			return *end - p.middle()
+		}
+		return sign * b.fade
+	}
+	var out []area
 	for s := range fadeSteps {
 		from, to := float64(s)/fadeSteps, float64(s+1)/fadeSteps
-		share := (1 - from) * (1 - from)
-		out = append(out, ribbon(group, token, opacity*share, strongBand*share, run,
-			func(p bandPoint) float64 { return max(p.score, *p.low) + from*height(p) },
-			func(p bandPoint) float64 { return max(p.score, *p.low) + to*height(p) }))
+		out = append(out, b.ribbon((1-from)*(1-from), run,
+			func(p bandPoint) float64 { return p.middle() + from*reach(p) },
+			func(p bandPoint) float64 { return p.middle() + to*reach(p) }))
 	}
 	return out
 }
 
-// ribbon is the polygon between two curves: the lower one forwards, the upper back.
-func ribbon(group string, token Token, opacity, strong float64, run []bandPoint, low, high func(bandPoint) float64) area {
-	a := area{group: group, token: token, opacity: opacity, strong: strong}
+// ribbon is the polygon between two curves: one forwards, the other back.
+func (b band) ribbon(share float64, run []bandPoint, there, back func(bandPoint) float64) area {
+	a := area{group: b.group, token: b.token, opacity: b.opacity * share, strong: strongBand * share}
 	for _, p := range run {
-		a.pts = append(a.pts, xy{p.x, low(p)})
+		a.pts = append(a.pts, xy{p.x, there(p)})
 	}
 	for _, p := range slices.Backward(run) {
-		a.pts = append(a.pts, xy{p.x, high(p)})
+		a.pts = append(a.pts, xy{p.x, back(p)})
 	}
 	return a
 }
 
-// strokes splits a curve into its plain stretch and its saturated ones, which are
+// alone reports whether no band leads to or from the point, so that its interval
+// needs a whisker.
+func alone(pts []bandPoint, i int) bool {
+	return !(i > 0 && pts[i-1].has()) && !(i+1 < len(pts) && pts[i+1].has())
+}
+
+// openEnds reports whether an interval has exactly one known end.
+func openEnds(pts []bandPoint) bool {
+	return slices.ContainsFunc(pts, func(p bandPoint) bool { return p.has() && (p.low == nil || p.high == nil) })
+}
+
+// strokes splits a curve into its plain stretches and its saturated ones, which are
 // dotted: a stretch is saturated when the point at its right end is.
 func strokes(group string, token Token, width float64, dash []float64, pts []bandPoint) []line {
 	var out []line

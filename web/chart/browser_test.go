@@ -234,7 +234,7 @@ func TestPointerKeyboardAndKey(t *testing.T) {
 	// The pointer finds a point nearby and shows its numbers.
 	at := eval[[2]float64](t, b, `(() => {
 		const el = document.getElementById('plot-curves'), r = el.getBoundingClientRect();
-		const p = echarts.getInstanceByDom(el).convertToPixel({ gridIndex: 0 }, [28800, 0.351]);
+		const p = echarts.getInstanceByDom(el).convertToPixel({ gridIndex: 0 }, [Math.log2(28800), 0.351]);
 		return [r.x + p[0] + 6, r.y + p[1] + 6];
 	})()`)
 	b.run(t, chromedp.MouseEvent("mouseMoved", at[0], at[1]), chromedp.Sleep(100*time.Millisecond))

@@ -2,10 +2,10 @@ package chart
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"rebench/internal/analysis"
+	"rebench/internal/rebench"
 )
 
 // Compare plots the difference of two agents' scores, A - B, over total time with
@@ -16,7 +16,7 @@ func Compare(c *analysis.Comparison) *Figure {
 	f.panels = []*panel{p}
 	a, b := shownName(c.A.Agent), shownName(c.B.Agent)
 	f.Title = fmt.Sprintf("Is %s ahead of %s at equal total time?", a, b)
-	f.Subtitle = sentence("; ", "Difference of mean scores over "+environmentsText(c.View.Environments), viewText(c.View))
+	f.Subtitle = sentence("; ", "Difference of mean scores over "+environmentsText(c.View.Environments), viewText(c.View, withHumans(c)))
 	f.HowToRead = fmt.Sprintf("Above the line %s is ahead, below it %s. Shaded is the nominal 95%% interval: where it holds 0, either may be ahead.", a, b)
 
 	var pts []bandPoint
@@ -29,6 +29,7 @@ func Compare(c *analysis.Comparison) *Figure {
 		}
 		x := float64(d.BudgetS)
 		pts = append(pts, bandPoint{x: x, score: d.D, low: known(d.CILow), high: known(d.CIHigh)})
+		pts[len(pts)-1].saturated = !pts[len(pts)-1].has() // no interval: dotted
 		xs, ys = append(xs, x), append(ys, d.D)
 		for _, e := range []*float64{known(d.CILow), known(d.CIHigh)} {
 			if e != nil {
@@ -53,6 +54,10 @@ func Compare(c *analysis.Comparison) *Figure {
 	compareCurve(f, p, c, pts)
 	f.Alt = compareAlt(f, c)
 	return f.finish()
+}
+
+func withHumans(c *analysis.Comparison) bool {
+	return c.A.Kind == rebench.KindHuman || c.B.Kind == rebench.KindHuman
 }
 
 // compareSides names the side on which each agent is ahead.
@@ -102,9 +107,14 @@ func aboutHours(s float64) string {
 }
 
 func compareCurve(f *Figure, p *panel, c *analysis.Comparison, pts []bandPoint) {
-	p.areas = bands("", TokenInk, 0.13, pts, (p.y.max-p.y.min)*0.09)
+	p.areas = band{"", TokenInk, 0.13, (p.y.max - p.y.min) * 0.09}.areas(pts)
 	p.lines = strokes("", TokenInk, 2, nil, pts)
+	i := -1
 	for _, d := range c.OverTime {
+		if !finite(d.D) || d.BudgetS <= 0 {
+			continue
+		}
+		i++
 		t := &tip{title: "At " + duration(d.BudgetS) + " in total", rows: [][2]string{
 			{"A − B", score(d.D)}, {"95% interval", interval(d.CILow, d.CIHigh)},
 			{"A: " + shownName(c.A.Agent), score(d.A) + ", best of " + fmt.Sprint(d.KA)},
@@ -112,16 +122,22 @@ func compareCurve(f *Figure, p *panel, c *analysis.Comparison, pts []bandPoint) 
 			{"Bootstrap support for A > B", support(d.PAGreater)},
 		}}
 		m := mark{token: TokenInk, marker: MarkerCircle, size: 8, x: float64(d.BudgetS), y: d.D, low: d.CILow, high: d.CIHigh,
-			whisker: len(p.areas) == 0, tip: t, key: fmt.Sprintf("budget %d", d.BudgetS)}
+			whisker: alone(pts, i), tip: t, key: fmt.Sprintf("budget %d", d.BudgetS)}
 		if d.BudgetS == c.BudgetS {
 			m.size = 12
+		}
+		if pts[i].saturated {
+			m.hollow, m.opacity = true, 0.7
 		}
 		f.add(p, m)
 	}
 	names := []string{"↑ " + shownName(c.A.Agent), "↓ " + shownName(c.B.Agent)}
 	f.gutter = gutterWidth(names)
-	if slices.ContainsFunc(pts, func(q bandPoint) bool { return q.low != nil && q.high == nil }) {
-		f.key = append(f.key, keyEntry{text: "upper end unknown", token: TokenMuted, area: true, faded: true})
+	if slices.ContainsFunc(pts, func(q bandPoint) bool { return q.saturated }) {
+		f.key = append(f.key, keyEntry{text: "no interval: too few attempts", token: TokenMuted, line: true, dash: dotted, marker: MarkerCircle, hollow: true, faded: true})
+	}
+	if openEnds(pts) {
+		f.key = append(f.key, keyEntry{text: "end of the interval unknown", token: TokenMuted, area: true, faded: true})
 	}
 }
 
@@ -152,7 +168,7 @@ func CompareEnvironments(c *analysis.Comparison) *Figure {
 	a, b := shownName(c.A.Agent), shownName(c.B.Agent)
 	f := &Figure{Source: Source{Revision: c.DataRevision}}
 	f.Title = fmt.Sprintf("Where is %s ahead of %s?", a, b)
-	f.Subtitle = sentence("; ", "Difference of scores in each environment at "+duration(c.BudgetS)+" in total", viewText(c.View))
+	f.Subtitle = sentence("; ", "Difference of scores in each environment at "+duration(c.BudgetS)+" in total", viewText(c.View, withHumans(c)))
 	f.HowToRead = fmt.Sprintf("Right of the line %s is ahead, left of it %s. Bars are nominal 95%% intervals.", a, b)
 	r := newRows(f, "difference [95% interval]", "n of A, B")
 	if c.Overall != nil {
@@ -172,33 +188,6 @@ func CompareEnvironments(c *analysis.Comparison) *Figure {
 	r.p.refs = []ref{{vertical: true, value: 0, label: "equal", token: TokenInk, width: 1, opacity: 0.7}}
 	r.finish("Difference in normalized score, A − B")
 	return f.finish()
-}
-
-// rows builds a chart of labelled rows.
-type rows struct {
-	f      *Figure
-	p      *panel
-	labels []string
-	lo, hi float64 // extent of values
-	alt    []string
-}
-
-// cover widens the value axis to hold v.
-func (r *rows) cover(v *float64) {
-	if v = known(v); v != nil {
-		r.lo, r.hi = math.Min(r.lo, *v), math.Max(r.hi, *v)
-	}
-}
-
-func newRows(f *Figure, columns ...string) rows {
-	return rows{f: f, p: &panel{values: 1, cells: &cells{head: columns}}}
-}
-
-// row adds a row with cells to its right and returns its position.
-func (r *rows) row(label string, texts ...string) float64 {
-	r.labels = append(r.labels, label)
-	r.p.cells.rows = append(r.p.cells.rows, texts)
-	return float64(len(r.labels) - 1)
 }
 
 func (r *rows) difference(label string, d analysis.Difference, n string, strong bool) {
@@ -221,24 +210,4 @@ func (r *rows) difference(label string, d analysis.Difference, n string, strong 
 		t.rows = append(t.rows, [2]string{"Attempts of A, B", n})
 	}
 	r.f.add(r.p, mark{token: TokenInk, marker: MarkerCircle, size: size, x: d.D, y: y, low: d.CILow, high: d.CIHigh, whisker: true, tip: t, key: label})
-}
-
-// rowHeight is the height of one row in pixels.
-const rowHeight = 26
-
-// finish sets axes and sizes.
-func (r *rows) finish(valueTitle string) {
-	r.p.x = linearAxis(valueTitle, r.lo, r.hi, 7)
-	r.p.y = rowAxis(r.labels)
-	r.f.gutter = 20
-	for _, w := range r.p.cells.widths(rowTextSize) {
-		r.f.gutter += w
-	}
-	for _, l := range r.labels {
-		r.f.stub = math.Max(r.f.stub, textWidth(l, labelSize)+16)
-	}
-	r.f.stub = math.Min(r.f.stub, 280)
-	r.f.panels = []*panel{r.p}
-	r.f.Height = 80 + rowHeight*len(r.labels)
-	r.f.Alt = "Dot chart. " + r.f.Title + " " + sentence("; ", r.alt...) + "."
 }

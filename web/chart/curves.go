@@ -74,6 +74,7 @@ type curvesBuilder struct {
 	marks  []analysis.PublishedMark
 
 	hasBest map[string]bool // agents with a best observed curve
+	major   int             // curves that are not minor
 
 	saturated, open, truncated bool
 }
@@ -139,6 +140,9 @@ func (b *curvesBuilder) choose() {
 		}
 		if len(ch.points) > 0 {
 			b.series = append(b.series, ch)
+			if !ch.minor {
+				b.major++
+			}
 		}
 	}
 	// Humans are drawn last, on top; before them the highest scores.
@@ -164,11 +168,10 @@ func (b *curvesBuilder) axes() {
 		for _, p := range s.points {
 			x, _ := b.x(p.TotalTimeS, p.CostUSD)
 			xs, ys = append(xs, x), append(ys, p.Score)
-			if h := known(p.CIHigh); h != nil {
-				ys = append(ys, *h)
-			}
-			if l := known(p.CILow); l != nil {
-				ys = append(ys, *l)
+			for _, e := range []*float64{known(p.CILow), known(p.CIHigh)} {
+				if e != nil && b.major <= maxBands && !s.minor {
+					ys = append(ys, *e)
+				}
 			}
 		}
 	}
@@ -222,17 +225,9 @@ func (b *curvesBuilder) words() {
 	if what == "" {
 		what = "Expected best of k attempts"
 	}
-	var humans, agents int
-	least := 0
+	humans, least := false, 0
 	for _, s := range b.series {
-		if s.minor {
-			continue
-		}
-		if s.Kind == rebench.KindHuman {
-			humans++
-		} else {
-			agents++
-		}
+		humans = humans || s.Kind == rebench.KindHuman
 		for _, p := range s.points {
 			if least == 0 || p.NMin < least {
 				least = p.NMin
@@ -243,10 +238,13 @@ func (b *curvesBuilder) words() {
 	if least > 0 {
 		n = fmt.Sprintf("n ≥ %d attempts per environment", least)
 	}
-	f.Subtitle = sentence("; ", what+", mean over environments", viewText(b.c.View), n)
+	f.Subtitle = sentence("; ", what+", mean over environments", viewText(b.c.View, humans), n)
 	read := "Higher is better: 0 is the starting solution, 1 the reference."
 	if len(b.series) > 0 {
-		read += " Each point spends its total time on k attempts of one length; shaded are nominal 95% intervals."
+		read += " Each point spends its total time on k attempts of one length."
+		if b.major <= maxBands {
+			read += " Shaded are nominal 95% intervals."
+		}
 	}
 	f.HowToRead = read
 	switch {
@@ -261,28 +259,23 @@ func (b *curvesBuilder) words() {
 }
 
 func (b *curvesBuilder) draw() {
-	major := 0
-	for _, s := range b.series {
-		if !s.minor {
-			major++
-		}
-	}
 	opacity := 0.14
-	if major > 4 {
+	if b.major > 4 {
 		opacity = 0.09
 	}
-	if major > maxBands {
+	if b.major > maxBands {
 		opacity = 0
-		b.f.Notes = append(b.f.Notes, fmt.Sprintf("Bands are left out: more than %d curves.", maxBands))
+		b.f.Notes = append(b.f.Notes, fmt.Sprintf("The bands of the 95%% intervals are left out: more than %d curves.", maxBands))
 	}
 	var names []string
 	for _, s := range b.series {
-		b.one(s, opacity, major <= maxNotes)
+		b.one(s, opacity, b.major <= maxNotes)
 		if !s.minor {
 			names = append(names, shownName(s.Agent))
 		}
 	}
 	b.f.gutter = gutterWidth(names)
+	b.f.Height = max(b.f.Height, 70+int(labelPitch*float64(len(b.p.ends))))
 }
 
 func path(pts []bandPoint) []xy {
@@ -313,6 +306,7 @@ func (b *curvesBuilder) one(s chosen, opacity float64, notes bool) {
 		width, size = 1, 4
 	}
 	var pts []bandPoint
+	var kept []analysis.CurvePoint
 	for _, p := range s.points {
 		x, _ := b.x(p.TotalTimeS, p.CostUSD)
 		if !finite(p.Score) {
@@ -321,25 +315,22 @@ func (b *curvesBuilder) one(s chosen, opacity float64, notes bool) {
 		}
 		pts = append(pts, bandPoint{x: x, score: p.Score, low: known(p.CILow), high: known(p.CIHigh), saturated: p.Saturated})
 		b.saturated = b.saturated || p.Saturated
-		b.open = b.open || known(p.CILow) != nil && known(p.CIHigh) == nil
+		kept = append(kept, p)
 		b.truncated = b.truncated || p.Truncated
 	}
 	if len(pts) == 0 {
 		return
 	}
-	var band []area
+	b.open = b.open || !s.minor && openEnds(pts)
 	if !s.minor {
-		band = bands(s.Agent, st.Token, opacity, pts, (b.p.y.max-b.p.y.min)*0.09)
-		b.p.areas = append(b.p.areas, band...)
+		style := band{s.Agent, st.Token, opacity, (b.p.y.max - b.p.y.min) * 0.09}
+		b.p.areas = append(b.p.areas, style.areas(pts)...)
 	}
 	b.p.lines = append(b.p.lines, strokes(s.Agent, st.Token, width, st.Dash.Pattern(), pts)...)
-	for i, p := range s.points {
-		if !finite(p.Score) {
-			continue
-		}
-		x, _ := b.x(p.TotalTimeS, p.CostUSD)
+	for i, p := range kept {
+		x := pts[i].x
 		m := mark{group: s.Agent, token: st.Token, marker: st.Marker, size: size, x: x, y: p.Score, low: p.CILow, high: p.CIHigh,
-			hollow: p.Saturated, whisker: !s.minor && len(band) == 0, tip: b.pointTip(s, p), key: fmt.Sprintf("%s %s %d", s.Agent, s.Allocation, i)}
+			hollow: p.Saturated, whisker: !s.minor && alone(pts, i), tip: b.pointTip(s, p), key: fmt.Sprintf("%s %s %d", s.Agent, s.Allocation, i)}
 		if p.Saturated {
 			m.opacity = 0.7
 		}
@@ -390,7 +381,7 @@ func (b *curvesBuilder) pointTip(s chosen, p analysis.CurvePoint) *tip {
 		{"95% interval", interval(p.CILow, p.CIHigh)},
 		{"Total time", duration(p.TotalTimeS)},
 		{"Allocation (k × t)", allocation(p.K, p.TimeLimitS)},
-		{"Fewest attempts in an environment", fmt.Sprintf("n = %d", p.NMin)},
+		{"Fewest attempts per environment", fmt.Sprintf("n = %d", p.NMin)},
 	}}
 	if s.Label != "" {
 		t.rows = append(t.rows, [2]string{"Curve", plain(s.Label)})
@@ -405,90 +396,4 @@ func (b *curvesBuilder) pointTip(s chosen, p analysis.CurvePoint) *tip {
 		t.rows = append(t.rows, [2]string{"Truncated", "longer attempts read at this time"})
 	}
 	return t
-}
-
-// published draws the paper's own points as hollow marks.
-func (b *curvesBuilder) published() {
-	for i, m := range b.marks {
-		x, _ := b.x(m.TotalTimeS, m.CostUSD)
-		st := publishedStyle(m.Series)
-		t := &tip{title: plain(m.Series) + " (the paper's own)", rows: [][2]string{
-			{"Score", score(m.Score)}, {"Total time", duration(m.TotalTimeS)}, {"Allocation", plain(m.Allocation)},
-		}}
-		if known(m.CILow) != nil || known(m.CIHigh) != nil {
-			t.rows = append(t.rows, [2]string{"95% interval", interval(m.CILow, m.CIHigh)})
-		}
-		if c := known(m.CostUSD); c != nil {
-			t.rows = append(t.rows, [2]string{"Cost", dollars(*c)})
-		}
-		t.rows = append(t.rows, [2]string{"Source", "digitised, " + plain(m.Figure)})
-		if m.Note != "" {
-			t.rows = append(t.rows, [2]string{"Note", plain(m.Note)})
-		}
-		group, _, _ := strings.Cut(m.Series, " / ")
-		if m.Kind == rebench.KindHuman {
-			group = rebench.HumanName
-		}
-		b.f.add(b.p, mark{group: group, token: st.Token, marker: st.Marker, size: 10, hollow: true, x: x, y: m.Score,
-			low: m.CILow, high: m.CIHigh, whisker: true, tip: t, key: fmt.Sprintf("published %d", i)})
-		if !slices.ContainsFunc(b.agents, func(k keyEntry) bool { return k.group == group }) {
-			b.agents = append(b.agents, keyEntry{group: group, text: shownName(group), token: st.Token, line: true})
-		}
-	}
-}
-
-// signs explains what is not an agent's own line or mark.
-func (b *curvesBuilder) signs() []keyEntry {
-	var out []keyEntry
-	scaffolds := map[string]bool{}
-	for _, m := range b.marks {
-		_, scaffold, _ := strings.Cut(m.Series, " / ")
-		if scaffolds[scaffold] {
-			continue
-		}
-		scaffolds[scaffold] = true
-		if scaffold == "" {
-			scaffold = "humans"
-		}
-		text := "paper, digitised: " + plain(scaffold)
-		out = append(out, keyEntry{text: text, token: TokenMuted, marker: publishedStyle(m.Series).Marker, hollow: true})
-	}
-	if b.saturated {
-		out = append(out, keyEntry{text: "saturated: k ≥ n", token: TokenMuted, line: true, dash: dotted, marker: MarkerCircle, hollow: true, faded: true})
-	}
-	if b.open {
-		out = append(out, keyEntry{text: "upper end unknown", token: TokenMuted, area: true, faded: true})
-	}
-	if b.truncated {
-		b.f.Notes = append(b.f.Notes, "Truncated points read longer attempts at a shorter time; an agent told \"8 h\" behaves unlike one told \"30 min\".")
-	}
-	return out
-}
-
-// alt describes the chart in words: every agent's last unsaturated point.
-func (b *curvesBuilder) alt() string {
-	if b.f.Empty != "" {
-		return b.f.Empty
-	}
-	var parts []string
-	for _, s := range slices.Backward(b.series) {
-		if s.minor {
-			continue
-		}
-		p := s.points[0]
-		for _, q := range s.points {
-			if !q.Saturated {
-				p = q
-			}
-		}
-		at := duration(p.TotalTimeS)
-		if b.o.Axis == AxisCost {
-			at = dollars(*p.CostUSD)
-		}
-		parts = append(parts, fmt.Sprintf("%s %s at %s", shownName(s.Agent), score(p.Score), at))
-	}
-	if len(b.marks) > 0 {
-		parts = append(parts, count(len(b.marks), "digitised point")+" of the paper")
-	}
-	return "Line chart. " + b.f.Title + ". " + strings.Join(parts, "; ") + "."
 }

@@ -276,12 +276,13 @@ func environmentTitle(id rebench.EnvironmentID) string {
 	return plain(string(id))
 }
 
-// viewText says which data a view uses, where that is not obvious.
-func viewText(v analysis.View) string {
+// viewText says which data a view uses, where that is not obvious; humans says
+// whether their attempts are part of it.
+func viewText(v analysis.View, humans bool) string {
 	var parts []string
 	if v.Profile != "" && v.Profile != rebench.ProfilePaper {
 		parts = append(parts, "profile "+string(v.Profile))
-	} else if v.Cohort != "" {
+	} else if humans {
 		cohort := map[string]string{string(rebench.CohortPaper71): "71 human attempts", string(rebench.CohortAll): "all 86 human attempts"}[v.Cohort]
 		if cohort != "" {
 			parts = append(parts, cohort)

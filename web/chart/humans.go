@@ -26,7 +26,7 @@ func HumanPercentiles(h *analysis.Percentiles) *Figure {
 	p.x = percentAxis(25)
 	p.y = scoreAxis("Normalized score", ys)
 	p.refs = scoreRefs(false)
-	p.areas = bands(rebench.HumanName, TokenInk, 0.14, pts, 0)
+	p.areas = band{rebench.HumanName, TokenInk, 0.14, 0}.areas(pts)
 	p.lines = strokes(rebench.HumanName, TokenInk, 2.25, nil, pts)
 	alt := ""
 	for _, q := range pts {
@@ -34,7 +34,7 @@ func HumanPercentiles(h *analysis.Percentiles) *Figure {
 		m := mark{group: rebench.HumanName, token: TokenInk, marker: MarkerCircle, size: 0, x: q.x, y: q.score, tip: t, key: fmt.Sprintf("p%d", int(q.x))}
 		if x := int(q.x); x == 25 || x == 50 || x == 75 || x == 90 {
 			m.size = 8
-			p.notes = append(p.notes, note{text: fmt.Sprintf("p%d  %s", x, number(q.score, 2)), token: TokenInk, x: q.x, y: q.score})
+			p.notes = append(p.notes, note{text: fmt.Sprintf("p%d: %s", x, number(q.score, 2)), token: TokenInk, x: q.x, y: q.score})
 			alt += fmt.Sprintf(" Percentile %d: %s.", x, score(q.score))
 		}
 		f.add(p, m)
@@ -48,8 +48,8 @@ func HumanPercentiles(h *analysis.Percentiles) *Figure {
 func HumanEnvironments(h *analysis.Percentiles) *Figure {
 	f := &Figure{Source: Source{Revision: h.DataRevision}, small: true}
 	f.Title = "How do the human experts' scores spread in each environment?"
-	f.Subtitle = "Percentiles of final scores after 8 h; " + count(h.NAttempts, "attempt")
-	f.HowToRead = "Black: the environment. Grey: the mean over environments. 0 is the starting solution, 1 the reference."
+	f.Subtitle = "Across: percentile of expert attempts; up: normalized score after 8 h; " + count(h.NAttempts, "attempt")
+	f.HowToRead = "Thick: the environment. Thin: the mean over environments. 0 is the starting solution, 1 the reference."
 	ys := []float64{0, 1}
 	for _, env := range h.View.Environments {
 		for _, v := range h.Environments[env] {
@@ -65,7 +65,8 @@ func HumanEnvironments(h *analysis.Percentiles) *Figure {
 		if len(pts) == 0 {
 			continue
 		}
-		p := &panel{title: fmt.Sprintf("%s (n %d)", environmentTitle(env), h.NByEnv[env]), x: percentAxis(50), y: linearAxis("", slices.Min(ys), slices.Max(ys), 4)}
+		p := &panel{title: fmt.Sprintf("%s (n %d)", environmentTitle(env), h.NByEnv[env]), x: percentAxis(50), y: linearAxis("", slices.Min(ys), slices.Max(ys), 5)}
+		p.x.title = ""
 		p.refs = []ref{{value: 1, token: TokenInk, width: 1, opacity: 0.4}}
 		mean, _ := percentilePoints(f, h.Percentile, h.Mean, nil, nil)
 		p.lines = append(strokes("", TokenMuted, 1, nil, mean), strokes("", TokenInk, 2, nil, pts)...)
@@ -83,7 +84,6 @@ func HumanEnvironments(h *analysis.Percentiles) *Figure {
 		f.Alt = f.Empty
 		return f.finish()
 	}
-	f.panels[0].x.title, f.panels[0].y.title = "Percentile", "Normalized score"
 	f.Height = 560
 	f.Alt = "Small line charts. " + f.Title + alt
 	return f.finish()

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
@@ -12,7 +13,8 @@ import (
 func Leaderboard(l *analysis.Leaderboard) *Figure {
 	f := &Figure{Source: Source{Revision: l.DataRevision}}
 	f.Title = "Who is ahead with " + duration(l.BudgetS) + " in total?"
-	f.Subtitle = sentence("; ", "Mean normalized score over "+environmentsText(l.View.Environments), viewText(l.View))
+	humans := slices.ContainsFunc(l.Rows, func(r analysis.LeaderboardRow) bool { return r.Kind == rebench.KindHuman })
+	f.Subtitle = sentence("; ", "Mean normalized score over "+environmentsText(l.View.Environments), viewText(l.View, humans))
 	f.HowToRead = "0 is the starting solution, 1 the reference. Bars are nominal 95% intervals; rank 1–2 means that the data do not separate the two."
 	r := newRows(f, "rank", "score [95% interval]", "allocation", "n")
 	r.hi = 1

@@ -11,7 +11,7 @@ import (
 	"rebench/internal/rebench"
 )
 
-// The types of this file are go-echarts' with what they lack: logarithm bases,
+// The types of this file are go-echarts' with what they lack:
 // custom tick values, dash patterns, item styles of single points, and the names
 // of renderers and formatters that charts.js knows. A colour is the name of a CSS
 // custom property; functions never cross as text.
@@ -64,7 +64,6 @@ type grid struct {
 
 type xAxis struct {
 	opts.XAxis
-	LogBase   float64        `json:"logBase,omitempty"`
 	AxisLabel axisLabel      `json:"axisLabel"`
 	AxisTick  axisTick       `json:"axisTick"`
 	AxisLine  axisLine       `json:"axisLine"`
@@ -215,19 +214,22 @@ func (o *option) panel(f *Figure, p *panel, i int) {
 		o.Title = append(o.Title, t)
 	}
 	o.custom(i, "@spans", "", 1, false, items(p.spans, func(s span) any {
-		return map[string]any{"from": s.from, "to": s.to, "label": s.label, "color": s.token.Property(), "opacity": s.opacity}
+		return map[string]any{"from": p.x.plotted(s.from), "to": p.x.plotted(s.to), "label": s.label, "color": s.token.Property(), "opacity": s.opacity}
 	}))
 	o.custom(i, "@refs", "", 2, false, items(p.refs, func(r ref) any {
+		if r.vertical {
+			r.value = p.x.plotted(r.value)
+		}
 		return map[string]any{"vertical": r.vertical, "value": r.value, "label": r.label, "color": r.token.Property(), "width": r.width, "dash": r.dash, "opacity": r.opacity, "atEnd": r.atEnd}
 	}))
 	o.areas(p, i)
 	o.lines(p, i)
 	o.marks(p, i)
 	o.custom(i, "@notes", "", 6, true, items(p.notes, func(n note) any {
-		return map[string]any{"group": n.group, "text": n.text, "color": n.token.Property(), "x": n.x, "y": n.y}
+		return map[string]any{"group": n.group, "text": n.text, "color": n.token.Property(), "x": p.x.plotted(n.x), "y": n.y}
 	}))
 	o.custom(i, "@ends", "", 7, false, items(p.ends, func(e end) any {
-		return map[string]any{"group": e.group, "text": e.text, "color": e.token.Property(), "points": pairs(e.pts), "minor": e.minor}
+		return map[string]any{"group": e.group, "text": e.text, "color": e.token.Property(), "points": p.plotted(e.pts), "minor": e.minor}
 	}))
 	o.custom(i, "@sides", "", 7, false, items(p.sides, func(s side) any {
 		return map[string]any{"text": s.text, "color": s.token.Property(), "y": s.y}
@@ -238,10 +240,11 @@ func (o *option) panel(f *Figure, p *panel, i int) {
 	}
 }
 
-func pairs(pts []xy) [][2]float64 {
+// plotted is points as the browser plots them.
+func (p *panel) plotted(pts []xy) [][2]float64 {
 	out := make([][2]float64, len(pts))
 	for i, q := range pts {
-		out[i] = [2]float64{q.x, q.y}
+		out[i] = [2]float64{p.x.plotted(q.x), q.y}
 	}
 	return out
 }
@@ -273,7 +276,7 @@ func (o *option) areas(p *panel, i int) {
 		if _, ok := by[a.group]; !ok {
 			groups = append(groups, a.group)
 		}
-		by[a.group] = append(by[a.group], map[string]any{"points": pairs(a.pts), "color": a.token.Property(), "opacity": a.opacity, "strong": a.strong})
+		by[a.group] = append(by[a.group], map[string]any{"points": p.plotted(a.pts), "color": a.token.Property(), "opacity": a.opacity, "strong": a.strong})
 	}
 	for _, g := range groups {
 		o.custom(i, "@areas", g, 3, true, by[g])
@@ -291,8 +294,8 @@ func (o *option) lines(p *panel, i int) {
 			s.Step = "end"
 		}
 		data := make([]opts.LineData, len(l.pts))
-		for j, q := range l.pts {
-			data[j] = opts.LineData{Value: [2]float64{q.x, q.y}}
+		for j, q := range p.plotted(l.pts) {
+			data[j] = opts.LineData{Value: q}
 		}
 		s.Data = data
 		o.Series = append(o.Series, s)
@@ -308,9 +311,9 @@ func (o *option) marks(p *panel, i int) {
 		if _, ok := by[m.group]; !ok {
 			groups = append(groups, m.group)
 		}
-		by[m.group] = append(by[m.group], newMarkData(m))
+		by[m.group] = append(by[m.group], newMarkData(p, m))
 		if low, high := known(m.low), known(m.high); m.whisker && (low != nil || high != nil) {
-			whiskers[m.group] = append(whiskers[m.group], map[string]any{"x": m.x, "y": m.y, "low": low, "high": high, "horizontal": p.values == 1, "color": m.token.Property()})
+			whiskers[m.group] = append(whiskers[m.group], map[string]any{"x": p.x.plotted(m.x), "y": m.y, "low": low, "high": high, "horizontal": p.values == 1, "color": m.token.Property()})
 		}
 	}
 	for _, g := range groups {
@@ -323,13 +326,13 @@ func (o *option) marks(p *panel, i int) {
 	}
 }
 
-func newMarkData(m mark) markData {
+func newMarkData(p *panel, m mark) markData {
 	d := markData{Key: m.key, Href: m.href}
-	d.Value, d.Symbol = [2]float64{m.x, m.y}, "path://"+m.marker.Path()
+	d.Value, d.Symbol = [2]float64{p.x.plotted(m.x), m.y}, "path://"+m.marker.Path()
 	d.SymbolSize = int(m.size)
 	d.ItemStyle = &opts.ItemStyle{Color: m.token.Property(), Opacity: opts.Float(float32(m.opacity))}
 	if m.hollow {
-		d.ItemStyle.Color, d.ItemStyle.BorderColor, d.ItemStyle.BorderWidth = TokenPaper.Property(), m.token.Property(), 1.75
+		d.ItemStyle.Color, d.ItemStyle.BorderColor, d.ItemStyle.BorderWidth = TokenPaper.Property(), m.token.Property(), float32(hollowStroke(m.size))
 	}
 	if m.tip != nil {
 		d.Tip = &tipData{m.tip.title, slices.Clone(m.tip.rows)}
@@ -347,16 +350,17 @@ func newAxisLabel(a axis) (axisLabel, []float64) {
 	l := axisLabel{Formatter: "@ticks", Color: TokenMuted.Property(), FontSize: 12, HideOverlap: !a.rows, CustomValues: []float64{}, Labels: []tickData{}}
 	var at []float64
 	for _, t := range a.ticks {
-		l.CustomValues = append(l.CustomValues, t.value)
-		l.Labels = append(l.Labels, tickData{t.value, t.label, t.short})
-		at = append(at, t.value)
+		v := a.plotted(t.value)
+		l.CustomValues = append(l.CustomValues, v)
+		l.Labels = append(l.Labels, tickData{v, t.label, t.short})
+		at = append(at, v)
 	}
 	return l, at
 }
 
 func newXAxis(a axis, i int) xAxis {
-	x := xAxis{LogBase: a.base}
-	x.Type, x.GridIndex, x.Min, x.Max = axisType(a), i, a.min, a.max
+	x := xAxis{}
+	x.Type, x.GridIndex, x.Min, x.Max = "value", i, a.plotted(a.min), a.plotted(a.max)
 	x.Name, x.NameLocation, x.NameGap = a.title, "middle", 30
 	var at []float64
 	x.AxisLabel, at = newAxisLabel(a)
@@ -369,7 +373,7 @@ func newXAxis(a axis, i int) xAxis {
 
 func newYAxis(a axis, i int) yAxis {
 	y := yAxis{NameGap: 40, Inverse: a.rows}
-	y.Type, y.GridIndex, y.Min, y.Max = axisType(a), i, a.min, a.max
+	y.Type, y.GridIndex, y.Min, y.Max = "value", i, a.min, a.max
 	y.Name, y.NameLocation = a.title, "middle"
 	var at []float64
 	y.AxisLabel, at = newAxisLabel(a)
@@ -381,11 +385,4 @@ func newYAxis(a axis, i int) yAxis {
 		y.AxisLabel.Color, y.AxisLabel.Overflow = TokenInk.Property(), "truncate"
 	}
 	return y
-}
-
-func axisType(a axis) string {
-	if a.base > 0 {
-		return "log"
-	}
-	return "value"
 }

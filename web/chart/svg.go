@@ -91,7 +91,7 @@ func (s *svg) marker(x, y, size float64, m Marker, t Token, hollow bool, opacity
 	scale := size / 20
 	a := attrs{"d", m.Path(), "transform", "translate(" + px(x) + " " + px(y) + ")scale(" + strconv.FormatFloat(scale, 'f', 3, 64) + ")"}
 	if hollow {
-		a = append(a, "fill", s.color(TokenPaper), "stroke", s.color(t), "stroke-width", px(1.75/scale))
+		a = append(a, "fill", s.color(TokenPaper), "stroke", s.color(t), "stroke-width", px(hollowStroke(size)/scale))
 	} else {
 		a = append(a, "fill", s.color(t))
 	}
@@ -100,6 +100,9 @@ func (s *svg) marker(x, y, size float64, m Marker, t Token, hollow bool, opacity
 	}
 	s.el("path", a)
 }
+
+// hollowStroke is the width of the outline of a hollow marker.
+func hollowStroke(size float64) float64 { return min(1.75, size/4) }
 
 // px writes a length with at most two decimals.
 func px(v float64) string {

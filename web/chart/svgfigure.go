@@ -34,6 +34,7 @@ const (
 	fontFamily  = "'IBM Plex Sans', 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 	margin      = 36.0
 	labelPitch  = 16.5
+	minPlot     = 240.0 // width below which a row chart goes without its columns
 )
 
 // SVG draws the figure as a picture without script: title, axes with units, n,
@@ -99,13 +100,17 @@ func (d *drawing) draw(figures []*Figure) []byte {
 	bottom := d.foot()
 	x := margin
 	inner := w - 2*margin
-	shares := [][]float64{{1}, {0.56, 0.44}, {0.4, 0.3, 0.3}}[len(figures)-1]
+	shares := [][]float64{{1}, {0.54, 0.46}, {0.4, 0.3, 0.3}}[len(figures)-1]
 	for i, f := range figures {
 		part := inner * shares[i]
 		b := box{x, top, part, bottom - top}
 		if i > 0 { // the later figures have titles of their own
-			d.text(b.x+24, b.y+2, labelSize+1, fit(f.Title, labelSize+1, b.w-24), TokenInk, "font-weight", "600")
-			b = box{b.x + 24, b.y + 14, b.w - 24, b.h - 14}
+			b = box{b.x + 24, b.y, b.w - 24, b.h}
+			for _, l := range wrap(f.Title, labelSize+1, b.w) {
+				d.text(b.x, b.y+2, labelSize+1, l, TokenInk, "font-weight", "600")
+				b.y, b.h = b.y+18, b.h-18
+			}
+			b.y, b.h = b.y+18, b.h-18
 		}
 		d.figure(f, b)
 		x += part
@@ -173,7 +178,11 @@ func (d *drawing) sample(k keyEntry, x, y float64) {
 		return
 	}
 	if k.line {
-		d.line(x, y, x+28, y, k.token, 2, opacity, k.dash)
+		a := stroke(&d.svg, "M"+px(x)+" "+px(y)+"h28", k.token, 2, opacity, k.dash)
+		if len(k.dash) > 0 { // gaps beside the marker, not under it
+			a = append(a, "stroke-dashoffset", px(k.dash[0]/2))
+		}
+		d.el("path", a)
 	}
 	if k.marker != "" {
 		d.marker(x+14, y, 9, k.marker, k.token, k.hollow, opacity)
@@ -240,6 +249,9 @@ func (d *drawing) frame(f *Figure, p *panel, b box) box {
 	right := math.Max(f.gutter, 12)
 	if !p.y.rows {
 		right = math.Max(right, 20)
+	}
+	if p.cells != nil && b.w-left-right < minPlot { // no room for the columns
+		right = 20
 	}
 	return box{b.x + left, b.y, b.w - left - right, b.h - 46}
 }

@@ -55,7 +55,7 @@ func (d *drawing) panel(f *Figure, p *panel, b, outer box) {
 		}
 	}
 	d.notes(t, taken)
-	d.gutter(f, t)
+	d.gutter(f, t, outer)
 }
 
 // fmtOpacity keeps a third decimal: faint bands stack.
@@ -181,7 +181,7 @@ func (d *drawing) refs(t plot) {
 // openLength is how far the fading arrow of an open interval reaches, in pixels.
 const openLength = 26.0
 
-// whisker draws an interval; an unknown end is a fading, dotted arrow.
+// whisker draws an interval; an unknown end is a faint, dotted arrow.
 func (d *drawing) whisker(t plot, m mark) {
 	low, high := known(m.low), known(m.high)
 	if low == nil && high == nil {
@@ -207,15 +207,23 @@ func (d *drawing) whisker(t plot, m mark) {
 	x1, y1 := at(from)
 	x2, y2 := at(to)
 	d.line(x1, y1, x2, y2, m.token, 1.75, 0.75, nil)
-	if high == nil {
-		dx, dy := 0.0, -openLength
-		if t.p.values == 1 {
-			dx, dy = openLength, 0
-		}
-		d.line(x2, y2, x2+dx, y2+dy, m.token, 1.75, 0.45, dotted)
-		tip := "M" + px(x2+dx-dy*0.15-dx*0.2) + " " + px(y2+dy-dy*0.2+dx*0.15) + "L" + px(x2+dx) + " " + px(y2+dy) + "L" + px(x2+dx+dy*0.15-dx*0.2) + " " + px(y2+dy-dy*0.2-dx*0.15)
-		d.el("path", stroke(&d.svg, tip, m.token, 1.5, 0.45, nil))
+	dx, dy := 0.0, -openLength
+	if t.p.values == 1 {
+		dx, dy = openLength, 0
 	}
+	if high == nil {
+		d.arrow(x2, y2, dx, dy, m.token)
+	}
+	if low == nil {
+		d.arrow(x1, y1, -dx, -dy, m.token)
+	}
+}
+
+// arrow says that an interval goes on from (x, y), nobody knows how far.
+func (d *drawing) arrow(x, y, dx, dy float64, t Token) {
+	d.line(x, y, x+dx, y+dy, t, 1.75, 0.45, dotted)
+	tip := "M" + px(x+dx-dy*0.15-dx*0.2) + " " + px(y+dy-dy*0.2+dx*0.15) + "L" + px(x+dx) + " " + px(y+dy) + "L" + px(x+dx+dy*0.15-dx*0.2) + " " + px(y+dy-dy*0.2-dx*0.15)
+	d.el("path", stroke(&d.svg, tip, t, 1.5, 0.45, nil))
 }
 
 // notes writes the small texts that find a free place above or below their point.
@@ -250,12 +258,12 @@ func (d *drawing) notes(t plot, taken []box) {
 }
 
 // gutter writes what stands to the right of the plot.
-func (d *drawing) gutter(f *Figure, t plot) {
+func (d *drawing) gutter(f *Figure, t plot, outer box) {
 	x := t.b.x + t.b.w + 14
 	for _, s := range t.p.sides {
 		d.text(x, t.y(s.y)+4.5, labelSize, fit(s.text, labelSize, f.gutter-18), s.token, "font-weight", "600")
 	}
-	if t.p.cells != nil {
+	if t.p.cells != nil && t.b.x+t.b.w+f.gutter <= outer.x+outer.w+1 {
 		d.cells(t, x)
 	}
 	d.ends(t, x, f.gutter-18)

@@ -89,8 +89,8 @@
 
   // ---- renderers: each draws all its items in one go ----
 
-  const fade = (state, group) => (state.focus && group && group !== state.focus ? 0.12 : 1);
-  const path = (pts) => ({ type: 'polyline', shape: { points: pts }, silent: true });
+  const fade = (state, group) => (state.focus && group && group !== state.focus ? 0.15 : 1);
+  const path = (pts, style) => ({ type: 'polyline', shape: { points: pts }, silent: true, style: Object.assign({ fill: 'none' }, style) });
   const inside = (v, low, size) => v >= low - 0.5 && v <= low + size + 0.5;
 
   function write(state, x, y, text, size, fill, extra) {
@@ -109,6 +109,7 @@
         const box = { type: 'rect', silent: true, shape: { x: a, y: r.y, width: b - a, height: r.height }, style: { fill: paint(s.color), opacity: s.opacity } };
         const atLeft = b + 140 > r.x + r.width;
         const at = b - a > 140 ? [(a + b) / 2, 'center'] : atLeft ? [a - 4, 'right'] : [b + 4, 'left'];
+        if (state.narrow && state.meta.rows) return [box];
         return [box, write(state, at[0], state.meta.rows ? r.y - 10 : r.y + 8, s.label, 11, paint('--chart-muted'), { align: at[1] })];
       }));
     },
@@ -116,17 +117,22 @@
     '@refs': (state, list, paint) => (params, api) => {
       const r = params.coordSys;
       const halo = { stroke: paint('--chart-paper'), lineWidth: 3 };
+      let free = -Infinity; // where the next label above the plot may begin
       return group(list.flatMap((l) => {
         const c = api.coord(l.vertical ? [l.value, 0] : [api.value(0), l.value])[l.vertical ? 0 : 1];
         if (l.vertical ? !inside(c, r.x, r.width) : !inside(c, r.y, r.height)) return [];
-        const line = path(l.vertical ? [[c, r.y], [c, r.y + r.height]] : [[r.x, c], [r.x + r.width, c]]);
-        line.style = { stroke: paint(l.color), lineWidth: l.width, opacity: l.opacity, lineDash: l.dash };
+        const line = path(l.vertical ? [[c, r.y], [c, r.y + r.height]] : [[r.x, c], [r.x + r.width, c]],
+          { stroke: paint(l.color), lineWidth: l.width, opacity: l.opacity, lineDash: l.dash });
         if (!l.label) return [line];
         if (!l.vertical) {
           const below = l.value === 0 && r.y + r.height - c > 12;
           return [line, write(state, r.x + 5, c + (below ? 9 : -9), l.label, 11, paint('--chart-muted'), halo)];
         }
-        const flip = c + 110 > r.x + r.width;
+        const flip = c + 110 > r.x + r.width, width = state.measure(l.label, 11) + 8;
+        if (state.meta.rows) {
+          if ((flip ? c - width : c) < free) return [line];
+          free = flip ? c : c + width;
+        }
         const y = state.meta.rows ? r.y - 10 : l.atEnd ? r.y + r.height - 10 : r.y + 8;
         return [line, write(state, c + (flip ? -4 : 4), y, l.label, 11, paint('--chart-muted'), Object.assign({ align: flip ? 'right' : 'left' }, halo))];
       }));
@@ -143,13 +149,15 @@
       const from = at(w.low === null ? mid : w.low);
       const to = at(w.high === null ? mid : w.high);
       const style = { stroke: paint(w.color), lineWidth: 1.75, opacity: 0.75 * fade(state, params.seriesName) };
-      const out = [Object.assign(path([from, to]), { style: style })];
-      if (w.high === null) { // the upper end is unknown
-        const [dx, dy] = w.horizontal ? [26, 0] : [0, -26];
-        const tip = [to[0] + dx, to[1] + dy];
-        out.push(Object.assign(path([to, tip]), { style: Object.assign({}, style, { opacity: style.opacity * 0.6, lineDash: [1.5, 3.5] }) }));
-        out.push(Object.assign(path([[tip[0] - dx * 0.2 - dy * 0.15, tip[1] - dy * 0.2 + dx * 0.15], tip, [tip[0] - dx * 0.2 + dy * 0.15, tip[1] - dy * 0.2 - dx * 0.15]]), { style: Object.assign({}, style, { opacity: style.opacity * 0.6 }) }));
-      }
+      const out = [path([from, to], style)];
+      const arrow = (at, dx, dy) => { // this end is unknown
+        const tip = [at[0] + dx, at[1] + dy], faint = Object.assign({}, style, { opacity: style.opacity * 0.6 });
+        out.push(path([at, tip], Object.assign({}, faint, { lineDash: [1.5, 3.5] })));
+        out.push(path([[tip[0] - dx * 0.2 - dy * 0.15, tip[1] - dy * 0.2 + dx * 0.15], tip, [tip[0] - dx * 0.2 + dy * 0.15, tip[1] - dy * 0.2 - dx * 0.15]], faint));
+      };
+      const [dx, dy] = w.horizontal ? [26, 0] : [0, -26];
+      if (w.high === null) arrow(to, dx, dy);
+      if (w.low === null) arrow(from, -dx, -dy);
       return out;
     })),
 
@@ -189,10 +197,10 @@
       const ys = spread(shown.map((s) => s.y), pitch, r.y - 8, r.y + r.height + 8);
       const x = right + 14;
       return group(shown.flatMap((s, i) => {
-        const alpha = fade(state, s.e.group), stroke = paint(s.e.color), from = Math.min(s.x + 6, x - 10);
+        const alpha = Math.max(fade(state, s.e.group), 0.35), stroke = paint(s.e.color), from = Math.min(s.x + 6, x - 10);
         return [
-          Object.assign(path([[from, s.y], [x - 10, s.y]]), { style: { stroke: stroke, lineWidth: 1, lineDash: [1, 3], opacity: 0.5 * alpha } }),
-          Object.assign(path([[x - 10, s.y], [x - 3, ys[i]]]), { style: { stroke: stroke, lineWidth: 1, opacity: 0.5 * alpha } }),
+          path([[from, s.y], [x - 10, s.y]], { stroke: stroke, lineWidth: 1, lineDash: [1, 3], opacity: 0.5 * alpha }),
+          path([[x - 10, s.y], [x - 3, ys[i]]], { stroke: stroke, lineWidth: 1, opacity: 0.5 * alpha }),
           write(state, x, ys[i], s.e.text, s.e.minor ? 11 : 13, stroke, { opacity: alpha, width: state.meta.right - 18, overflow: 'truncate', fontWeight: state.focus === s.e.group && state.focus ? 'bold' : 'normal' }),
         ];
       }));
@@ -305,9 +313,9 @@
     } else {
       const g = option.grid[0] || {};
       if (m.rows) {
-        const stub = Math.min(m.left, width * (state.narrow ? 0.42 : 0.3));
+        const stub = Math.min(m.left, width * (state.narrow ? 0.48 : 0.3));
         Object.assign(g, { left: stub, right: state.narrow ? 16 : m.right, top: 26 });
-        if (option.yAxis[0]) Object.assign(option.yAxis[0].axisLabel, { width: stub - 10 });
+        if (option.yAxis[0]) Object.assign(option.yAxis[0].axisLabel, { width: stub - 10, fontSize: state.narrow ? 11 : 12 });
       } else {
         if (state.narrow) Object.assign(g, { left: 44, right: 12 });
         height = state.narrow ? Math.min(height, Math.round(width * 1.05)) : Math.max(height, Math.min(window.innerHeight * 0.62, height * 1.3));
@@ -335,6 +343,9 @@
       s.id = 's' + index;
       const alpha = fade(state, s.rebenchGroup);
       if (s.renderItem !== undefined) {
+        if (s.renderItem === '@whiskers') {
+          for (const w of s.rebenchItems) if (!w.horizontal && w.low !== null && w.high !== null) state.lines.push({ group: s.rebenchGroup, points: [[w.x, w.low], [w.x, w.high]] });
+        }
         if (s.renderItem === '@refs') {
           const axis = option.xAxis[s.xAxisIndex || 0];
           for (const l of s.rebenchItems) if (!l.vertical) state.lines.push({ group: '', points: [[axis.min, l.value], [axis.max, l.value]] });
@@ -555,7 +566,7 @@
     if (k.area) {
       for (let i = 0; i < 6; i++) add('rect', { x: 1, y: 10 - i * 2, width: 28, height: 2, fill: colour, 'fill-opacity': 0.5 * (1 - i / 6) ** 2 });
     }
-    if (k.line) add('path', { d: 'M1 7H29', fill: 'none', stroke: colour, 'stroke-width': 2, 'stroke-dasharray': (k.dash || []).join(' '), 'stroke-opacity': opacity });
+    if (k.line) add('path', { d: 'M1 7H29', fill: 'none', stroke: colour, 'stroke-width': 2, 'stroke-dasharray': (k.dash || []).join(' '), 'stroke-dashoffset': k.dash ? k.dash[0] / 2 : 0, 'stroke-opacity': opacity });
     if (k.marker) {
       const paints = k.hollow ? { fill: paint('--chart-paper'), stroke: colour, 'stroke-width': 4 } : { fill: colour };
       add('path', Object.assign({ d: k.marker, transform: 'translate(15 7) scale(0.45)', opacity: opacity }, paints));
