@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
@@ -113,7 +114,7 @@ func (ds *Dataset) fillEntrant(ctx context.Context, q Query, x *entrant, humans 
 	if err := honest(q, x); err != nil {
 		return err
 	}
-	return ds.fillWithFlagged(ctx, q, x)
+	return ds.fillOtherFlagged(ctx, q, x)
 }
 
 func (ds *Dataset) cellResult(q Query, c *cell, k int) CellResult {
@@ -148,29 +149,36 @@ func honest(q Query, x *entrant) error {
 	return nil
 }
 
-// fillWithFlagged adds the score with suspected attempts counted, where the view
-// leaves some out.
-func (ds *Dataset) fillWithFlagged(ctx context.Context, q Query, x *entrant) error {
-	if q.Flagged {
+// fillOtherFlagged adds the score under the other treatment of suspected attempts,
+// where there are any, so that both figures can be shown.
+func (ds *Dataset) fillOtherFlagged(ctx context.Context, q Query, x *entrant) error {
+	other := q
+	other.Flagged = !q.Flagged
+	g := ds.frame(other).groups[x.group.label]
+	if g == nil {
 		return nil
 	}
-	q.Flagged = true
-	g := ds.frame(q).groups[x.group.label]
 	flagged := false
-	for _, byEnv := range g.cells {
-		for _, env := range q.Environments {
-			flagged = flagged || byEnv[env] != nil && byEnv[env].flagged > 0
+	for _, frame := range []map[time.Duration]map[rebench.EnvironmentID]*cell{x.group.cells, g.cells} {
+		for _, cells := range frame {
+			for _, env := range q.Environments {
+				flagged = flagged || cells[env] != nil && cells[env].flagged > 0
+			}
 		}
 	}
 	if !flagged {
 		return nil
 	}
-	options, hidden, err := ds.options(ctx, q, g, q.Budget)
+	options, hidden, err := ds.options(ctx, other, g, q.Budget)
 	if err != nil || hidden != nil {
 		return err
 	}
 	if point := bestOption(options).point; point != x.score.Point {
-		x.row.WithFlagged = &point
+		if other.Flagged {
+			x.row.WithFlagged = &point
+		} else {
+			x.row.WithoutFlagged = &point
+		}
 	}
 	return nil
 }

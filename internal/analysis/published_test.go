@@ -109,6 +109,16 @@ func TestDefaultLeaderboard(t *testing.T) {
 	} else {
 		near(t, "o1-preview with flagged", *o.WithFlagged, 0.627, 5e-4)
 	}
+	counted, err := e.Leaderboard(t.Context(), analysis.Query{Flagged: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := row(t, counted, "o1-preview"); c.WithoutFlagged == nil || c.WithFlagged != nil {
+		t.Error("where suspected attempts count, the score without them must be shown")
+	} else {
+		near(t, "o1-preview without flagged", *c.WithoutFlagged, 0.351, 5e-4)
+		near(t, "o1-preview counted", c.Score, 0.627, 5e-4)
+	}
 	if len(l.FlaggedLeftOut) != 2 {
 		t.Errorf("flagged left out = %+v, want the two known rows", l.FlaggedLeftOut)
 	}

@@ -93,6 +93,9 @@ type LeaderboardRow struct {
 	NonZeroBound *float64 `json:"non_zero_bound,omitempty"`
 	// WithFlagged is the score with suspected attempts counted, set when it differs.
 	WithFlagged *float64 `json:"with_flagged,omitempty"`
+	// WithoutFlagged is the score without suspected attempts where they are counted,
+	// set when it differs.
+	WithoutFlagged *float64 `json:"without_flagged,omitempty"`
 }
 
 // AllocationScore is the score of one allocation of an agent.
@@ -319,7 +322,7 @@ type AttemptGroup struct {
 	Mean       float64      `json:"mean"`
 	Median     float64      `json:"median"`
 	Best       float64      `json:"best"`
-	Scores     []float64    `json:"scores"` // ascending
+	Scores     []float64    `json:"scores"`               // ascending
 	AtK        []AtK        `json:"score_at_k,omitempty"` // of a single environment only
 }
 
