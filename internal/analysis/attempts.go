@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"rebench/internal/attemptlog"
 	"rebench/internal/rebench"
 )
 
@@ -181,38 +179,7 @@ func (e *Engine) AttemptDetail(ctx context.Context, id string, asof int64) (*Att
 	if i, ok := ds.byID[id]; ok {
 		out.Rank, out.N = ds.place(i)
 	}
-	log, err := e.source.Log(ctx, a.RevisionID)
-	if err != nil {
-		return nil, err
-	}
-	readLog(out, log)
 	return out, nil
-}
-
-// readLog adds what the page shows of the log beyond the score entries.
-func readLog(out *AttemptDetail, log []byte) {
-	if len(log) == 0 {
-		return
-	}
-	out.LogBytes = len(log)
-	r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{})
-	var pausedAt *attemptlog.Pause
-	for r.Next() {
-		switch e := r.Line().Event.(type) {
-		case *attemptlog.Pause:
-			pausedAt = e
-		case *attemptlog.Resume:
-			if pausedAt != nil && pausedAt.T != nil {
-				p := Pause{AtS: *pausedAt.T, Reason: pausedAt.Reason}
-				if pausedAt.At != nil && e.At != nil {
-					p.Length = e.At.Sub(*pausedAt.At)
-				}
-				out.Pauses = append(out.Pauses, p)
-			}
-			pausedAt = nil
-		}
-	}
-	out.LogHead = r.Summary().Head.Hash.String()
 }
 
 // place returns the rank of a ranked attempt within its cell and the cell's size.

@@ -24,7 +24,6 @@ type Source interface {
 	Agents(ctx context.Context) (map[int64]rebench.Agent, error)
 	Entries(ctx context.Context, revisions []int64) (map[int64][]rebench.ScoreEntry, error)
 	Attempt(ctx context.Context, id string, asof int64) (*rebench.Attempt, error)
-	Log(ctx context.Context, revision int64) ([]byte, error)
 }
 
 // Options of an Engine.

@@ -1,6 +1,6 @@
-// Package intake turns attempt logs into what the store keeps: it decides an
-// attempt's final normalized score, the group it may be compared in, and why it
-// is in no ranking where that is so.
+// Package intake turns canonical attempt logs into what the store keeps: it
+// decides an attempt's final normalized score, the group it may be compared in,
+// and why it is in no ranking where that is so.
 package intake
 
 import (
@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -21,23 +20,22 @@ import (
 
 // Meta is what is known about a log from outside it.
 type Meta struct {
-	Dataset      string // "" is the log's own namespace (DatasetLogs)
-	NativeID     string // "" is the log's attempt_id
+	Dataset      string // with NativeID the attempt's identity
+	NativeID     string
 	SourceFile   string
 	SourceLine   int
 	SourceSHA256 string
-	ZoneUnknown  bool // started_at is a naive time
+	ZoneUnknown  bool          // the source's times are local and their zone is unknown
+	Duration     time.Duration // as the source has it; 0 takes it from the log
 	PersonID     string
 	Badge        rebench.Badge // "" is self-reported
 	Extra        map[string]string
 	Note         string
-	Author       string
-	// Cohort and so on of a human, and flags, come with the log; Flags adds to them.
-	Flags []rebench.Flag
+	Flags        []rebench.Flag
+	Hold         bool
+	// Unranked, if not "", keeps the attempt out of rankings with this reason.
+	Unranked string
 }
-
-// DatasetLogs is the dataset of logs that carry their own attempt id.
-const DatasetLogs = "attempt-logs"
 
 // Reasons why an attempt is in no ranking.
 const (
@@ -49,62 +47,104 @@ const (
 	UnrankedTestProfile = "test profile"
 )
 
-// Item reads a whole attempt log v1 and returns what the store keeps of it. The
-// error wraps attemptlog.Faults where the log is not valid.
-func Item(log []byte, m Meta) (store.Item, error) {
-	r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{File: m.SourceFile})
-	b := builder{meta: m, rescores: map[int64]*attemptlog.Rescore{}}
-	for r.Next() {
-		b.add(r.Line())
+// Log hands the lines of one canonical log to add, stopping at its error, and
+// returns the log's summary.
+type Log func(add func(*attemptlog.Line) error) (attemptlog.Summary, error)
+
+// NewItem returns the import of one log. Its header is known before its lines are
+// read, which happens once, when the store asks for them.
+func NewItem(h *attemptlog.Header, m Meta, log Log) (store.Item, error) {
+	env, ok := rebench.EnvironmentByID(rebench.EnvironmentID(h.Environment.ID))
+	if !ok {
+		return store.Item{}, rebench.Errorf(rebench.CodeInvalid, "attempt %s: unknown environment %q; there are %v", h.AttemptID, h.Environment.ID, rebench.EnvironmentIDs())
 	}
-	if err := r.Err(); err != nil {
-		return store.Item{}, err
+	profile := rebench.Profile(h.Environment.Profile)
+	if !slices.Contains(append(rebench.Profiles(), rebench.ProfileTest), profile) {
+		return store.Item{}, rebench.Errorf(rebench.CodeInvalid, "attempt %s: unknown profile %q; there are %v", h.AttemptID, profile, rebench.Profiles())
 	}
-	if faults := r.Faults(); len(faults) > 0 {
-		return store.Item{}, &rebench.Error{Code: rebench.CodeInvalid, Message: attemptlog.Faults(faults).Error(), Err: attemptlog.Faults(faults)}
+	return store.Item{
+		ID: PublicID(h.AttemptID), Dataset: m.Dataset, NativeID: m.NativeID, Environment: env.ID, Profile: profile,
+		Flags: m.Flags, Hold: m.Hold, Note: m.Note,
+		Write: func(w *store.LogWriter) (store.Content, error) {
+			b := builder{header: h, meta: m, out: w}
+			var err error
+			if b.summary, err = log(b.add); err != nil {
+				return store.Content{}, err
+			}
+			return b.content(env, profile)
+		},
+	}, nil
+}
+
+// FromBytes is a log held in memory. The error wraps attemptlog.Faults where it is
+// not valid.
+func FromBytes(file string, log []byte) Log {
+	return func(add func(*attemptlog.Line) error) (attemptlog.Summary, error) {
+		r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{File: file})
+		for r.Next() {
+			if err := add(r.Line()); err != nil {
+				return attemptlog.Summary{}, err
+			}
+		}
+		if faults := r.Faults(); len(faults) > 0 {
+			list := attemptlog.Faults(faults)
+			return attemptlog.Summary{}, &rebench.Error{Code: rebench.CodeInvalid, Message: list.Error(), Err: list}
+		}
+		return r.Summary(), r.Err()
 	}
-	b.header, b.summary = r.Header(), r.Summary()
-	item, err := b.item()
-	if err != nil {
-		return store.Item{}, err
-	}
-	item.Log, item.LogHead, item.LogLines = log, b.summary.Head.Hash.String(), int(b.summary.Lines)
-	sum := sha256.Sum256(log)
-	item.ContentSHA256 = hex.EncodeToString(sum[:])
-	return item, nil
 }
 
 type builder struct {
-	meta     Meta
-	header   *attemptlog.Header
-	summary  attemptlog.Summary
-	entries  []rebench.ScoreEntry
-	rescores map[int64]*attemptlog.Rescore
+	header  *attemptlog.Header
+	meta    Meta
+	out     *store.LogWriter
+	summary attemptlog.Summary
+	hasLog  bool
 }
 
-func (b *builder) add(line *attemptlog.Line) {
+func (b *builder) add(line *attemptlog.Line) error {
+	var err error
 	switch e := line.Event.(type) {
 	case *attemptlog.Score:
-		b.entries = append(b.entries, entry(line.Seq, e))
+		err = b.out.Entry(b.entry(line.Seq, e))
 	case *attemptlog.Rescore:
-		b.rescores[e.OfSeq] = e
+		raw, normalized := copied(e.Score), (*float64)(nil)
+		if raw != nil {
+			normalized = b.header.Normalize(*raw)
+		}
+		err = b.out.Rescore(int(e.OfSeq), raw, normalized)
 	}
+	if err != nil {
+		return err
+	}
+	return b.out.Line(line.Raw)
 }
 
-func entry(seq int64, e *attemptlog.Score) rebench.ScoreEntry {
+// entry copies an event that is valid only until the next line.
+func (b *builder) entry(seq int64, e *attemptlog.Score) rebench.ScoreEntry {
 	out := rebench.ScoreEntry{
 		Seq: int(seq), Raw: copied(e.Score), Normalized: copied(e.Normalized), Basis: e.Basis, Valid: e.Valid, Reason: string(e.Reason),
-		Message: MessageText(e.Message), SubmissionSHA256: e.SubmissionSHA256, ScorerSHA256: e.ScorerSHA256,
+		Message:          strings.Clone(MessageText(e.Message)),
+		SubmissionSHA256: strings.Clone(e.SubmissionSHA256), ScorerSHA256: strings.Clone(e.ScorerSHA256),
 	}
 	if e.T != nil {
-		d := time.Duration(math.Round(*e.T*1000)) * time.Millisecond
-		out.Elapsed = &d
+		d := seconds(*e.T)
+		out.Elapsed, b.hasLog = &d, true
 	}
 	if e.At != nil {
 		at := *e.At
 		out.At = &at
 	}
+	if out.Normalized == nil && out.Raw != nil {
+		if out.Normalized = b.header.Normalize(*out.Raw); out.Normalized != nil {
+			out.Basis = rebench.BasisRaw
+		}
+	}
 	return out
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(math.Round(s*1000)) * time.Millisecond
 }
 
 func copied[T any](p *T) *T {
@@ -128,36 +168,23 @@ func MessageText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func (b *builder) item() (store.Item, error) {
-	h := b.header
-	env, ok := rebench.EnvironmentByID(rebench.EnvironmentID(h.Environment.ID))
-	if !ok {
-		return store.Item{}, rebench.Errorf(rebench.CodeInvalid, "attempt %s: unknown environment %q; there are %v", h.AttemptID, h.Environment.ID, rebench.EnvironmentIDs())
-	}
-	profile := rebench.Profile(h.Environment.Profile)
-	if !slices.Contains(append(rebench.Profiles(), rebench.ProfileTest), profile) {
-		return store.Item{}, rebench.Errorf(rebench.CodeInvalid, "attempt %s: unknown profile %q; there are %v", h.AttemptID, profile, rebench.Profiles())
-	}
+func (b *builder) content(env rebench.Environment, profile rebench.Profile) (store.Content, error) {
 	var a rebench.Attempt
-	a.Dataset, a.NativeID = b.meta.Dataset, b.meta.NativeID
-	if a.Dataset == "" {
-		a.Dataset = DatasetLogs
-	}
-	if a.NativeID == "" {
-		a.NativeID = h.AttemptID
-	}
-	a.ID = AttemptID(a.Dataset, a.NativeID)
 	a.Environment, a.Profile = env.ID, profile
-	a.ScorerVersion = h.Environment.Version
+	a.ScorerVersion = b.header.Environment.Version
 	if a.ScorerVersion == "" {
 		a.ScorerVersion = "unversioned"
 	}
 	b.fillSolver(&a)
-	if err := b.fillConditions(&a); err != nil {
-		return store.Item{}, err
+	b.fillConditions(&a)
+	hardware, err := hardwareJSON(b.header.Hardware)
+	if err != nil {
+		return store.Content{}, err
 	}
+	a.Hardware = hardware
 	b.fillScores(&a, env)
-	return store.Item{Attempt: a, Flags: b.meta.Flags, Note: b.meta.Note}, nil
+	head := b.summary.Head.Hash.String()
+	return store.Content{Attempt: a, SHA256: head, LogHead: head}, nil
 }
 
 func (b *builder) fillSolver(a *rebench.Attempt) {
@@ -174,15 +201,18 @@ func (b *builder) fillSolver(a *rebench.Attempt) {
 	}
 }
 
-func (b *builder) fillConditions(a *rebench.Attempt) error {
+func (b *builder) fillConditions(a *rebench.Attempt) {
 	h, s := b.header, b.summary
 	if h.TimeLimitS != nil {
-		a.TimeLimit = time.Duration(math.Round(*h.TimeLimitS*1000)) * time.Millisecond
+		a.TimeLimit = seconds(*h.TimeLimitS)
 	}
 	a.StartedAt, a.EndedAt, a.ZoneUnknown = copied(h.StartedAt), copied(s.EndAt), b.meta.ZoneUnknown
-	if s.EndT != nil {
-		a.Duration = time.Duration(math.Round(*s.EndT*1000)) * time.Millisecond
-	} else if a.StartedAt != nil && a.EndedAt != nil {
+	switch {
+	case s.EndT != nil:
+		a.Duration = seconds(*s.EndT)
+	case b.meta.Duration > 0:
+		a.Duration = b.meta.Duration
+	case a.StartedAt != nil && a.EndedAt != nil:
 		a.Duration = a.EndedAt.Sub(*a.StartedAt) - s.PausedFor
 	}
 	a.EndReason = string(s.EndReason)
@@ -192,15 +222,7 @@ func (b *builder) fillConditions(a *rebench.Attempt) error {
 	}
 	a.StartRaw, a.ReferenceRaw, a.Calibration = copied(h.Scoring.StartRaw), copied(h.Scoring.ReferenceRaw), h.Scoring.CalibrationID
 	a.HardwareClass = HardwareClass(a.Profile, h.Hardware)
-	if h.Hardware != nil {
-		hardware, err := json.Marshal(hardwareFacts(h.Hardware))
-		if err != nil {
-			return err
-		}
-		a.Hardware = string(hardware)
-	}
-	a.Badge = b.meta.Badge
-	if a.Badge == "" {
+	if a.Badge = b.meta.Badge; a.Badge == "" {
 		a.Badge = rebench.BadgeSelfReported
 	}
 	a.SourceFile, a.SourceLine, a.SourceSHA256 = b.meta.SourceFile, b.meta.SourceLine, b.meta.SourceSHA256
@@ -208,33 +230,18 @@ func (b *builder) fillConditions(a *rebench.Attempt) error {
 	for k, v := range b.meta.Extra {
 		a.Extra[k] = v
 	}
-	return nil
 }
 
-// fillScores normalizes the entries and finds the final score.
+// fillScores finds the final score.
 func (b *builder) fillScores(a *rebench.Attempt, env rebench.Environment) {
 	h := b.header
-	for i := range b.entries {
-		e := &b.entries[i]
-		if e.Normalized == nil && e.Raw != nil {
-			if e.Normalized = h.Normalize(*e.Raw); e.Normalized != nil {
-				e.Basis = rebench.BasisRaw
-			}
-		}
-		if r := b.rescores[int64(e.Seq)]; r != nil && r.Score != nil {
-			e.RescoredRaw, e.Rescored = copied(r.Score), h.Normalize(*r.Score)
-		}
-		a.HasLog = a.HasLog || e.Elapsed != nil
-	}
-	a.Entries = b.entries
-	a.Basis = rebench.BasisRaw
+	a.HasLog, a.Basis = b.hasLog, rebench.BasisRaw
 	final := b.summary.Final(env.Selection)
 	if final == nil {
 		// The starting solution could always be submitted.
 		a.FinalKnown = true
 	} else {
-		a.Basis = final.Basis
-		a.FinalRaw = copied(final.Raw)
+		a.Basis, a.FinalRaw = final.Basis, copied(final.Raw)
 		normalized := final.Normalized
 		if final.Rescore != nil {
 			a.FinalRaw, normalized = copied(final.Rescore.Score), nil
@@ -269,77 +276,19 @@ func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string 
 	case a.Profile != rebench.ProfilePaper && a.Calibration == "" && a.Basis == rebench.BasisRaw:
 		return UnrankedCalibration
 	}
-	return ""
+	return b.meta.Unranked
 }
 
-// AttemptID is the public id of an attempt: the native id where a log names
-// itself, else dataset and native id. Characters that do not belong in an address
-// turn it into a digest.
-func AttemptID(dataset, native string) string {
-	id := dataset + ":" + native
-	if dataset == DatasetLogs {
-		id = native
+// PublicID is the id that an attempt is served under: the log's own, or a digest
+// of it where it does not fit into an address.
+func PublicID(attemptID string) string {
+	if len(attemptID) <= 200 && attemptID != "" && attemptID[0] != '.' && !strings.ContainsFunc(attemptID, unsafeInID) {
+		return attemptID
 	}
-	if len(id) > 128 || strings.ContainsFunc(id, unsafeInID) || id == "" || strings.HasPrefix(id, ".") {
-		sum := sha256.Sum256([]byte(dataset + "\x00" + native))
-		return "a-" + hex.EncodeToString(sum[:12])
-	}
-	return id
+	sum := sha256.Sum256([]byte(attemptID))
+	return "a-" + hex.EncodeToString(sum[:12])
 }
 
 func unsafeInID(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:-", r))
-}
-
-// HardwareClass groups machines whose results may be ranked together. The paper's
-// conditions are one class; elsewhere it is the GPU model and count, or the CPU
-// model and cores.
-func HardwareClass(profile rebench.Profile, h *attemptlog.Hardware) string {
-	switch {
-	case h == nil || h.GPU == "" && profile == rebench.ProfilePaper:
-		if profile == rebench.ProfilePaper {
-			return "h100"
-		}
-		return ""
-	case h.GPU != "":
-		gpu := strings.ToLower(strings.TrimSpace(h.GPU))
-		if profile == rebench.ProfilePaper && strings.Contains(gpu, "h100") {
-			return "h100"
-		}
-		n := int64(1)
-		if h.GPUCount != nil {
-			n = *h.GPUCount
-		}
-		return fmt.Sprintf("%d x %s", n, gpu)
-	}
-	var model string
-	_ = json.Unmarshal(h.Extra.Get("cpu_model"), &model)
-	if model == "" {
-		model = "cpu"
-	}
-	if h.CPUs == nil {
-		return strings.ToLower(model)
-	}
-	return fmt.Sprintf("%d cores of %s", *h.CPUs, strings.ToLower(model))
-}
-
-// hardwareFacts is the hardware as a flat JSON object, unknown facts left out.
-func hardwareFacts(h *attemptlog.Hardware) map[string]any {
-	out := map[string]any{}
-	if h.GPU != "" {
-		out["gpu"] = h.GPU
-	}
-	if h.GPUCount != nil {
-		out["gpu_count"] = *h.GPUCount
-	}
-	if h.CPUs != nil {
-		out["cpus"] = *h.CPUs
-	}
-	if h.RAMGB != nil {
-		out["ram_gb"] = *h.RAMGB
-	}
-	for _, m := range h.Extra {
-		out[m.Key] = m.Value
-	}
-	return out
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:@+~-", r))
 }

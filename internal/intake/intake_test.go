@@ -3,12 +3,15 @@ package intake_test
 import (
 	"bytes"
 	"math"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"rebench/internal/attemptlog"
 	"rebench/internal/intake"
 	"rebench/internal/rebench"
+	"rebench/internal/store"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -73,11 +76,7 @@ func TestFinalScore(t *testing.T) {
 			&attemptlog.Score{T: ptr(2.0), Score: ptr(0.45), Valid: true, Basis: rebench.BasisRaw}, end}, 0.5, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			item, err := intake.Item(write(t, tc.change, tc.events...), intake.Meta{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := item.Attempt
+			a := imported(t, write(t, tc.change, tc.events...))
 			if math.Abs(a.Final-tc.final) > 1e-12 || a.FinalKnown != tc.known || a.Unranked != tc.unranked {
 				t.Errorf("final %v (known %t, unranked %q), want %v (%t, %q)", a.Final, a.FinalKnown, a.Unranked, tc.final, tc.known, tc.unranked)
 			}
@@ -90,23 +89,60 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 		"environment": func(h *attemptlog.Header) { h.Environment.ID = "optimise_kernel" },
 		"profile":     func(h *attemptlog.Header) { h.Environment.Profile = "tpu" },
 	} {
-		if _, err := intake.Item(write(t, change, end), intake.Meta{}); rebench.ErrorCode(err) != rebench.CodeInvalid {
+		if _, err := intake.NewItem(header(t, write(t, change, end)), intake.Meta{}, nil); rebench.ErrorCode(err) != rebench.CodeInvalid {
 			t.Errorf("%s: %v, want an invalid error", field, err)
 		}
 	}
 }
 
-func TestAttemptIDIsSafeInAnAddress(t *testing.T) {
-	for _, tc := range []struct{ dataset, native, want string }{
-		{intake.DatasetLogs, "kernel-1", "kernel-1"},
-		{"metr-rebench", "mp4-server_1", "metr-rebench:mp4-server_1"},
-		{"vivaria", "12.0", "vivaria:12.0"},
-		{"inspect", "../../etc/passwd", "a-"},
-		{intake.DatasetLogs, "", "a-"},
-	} {
-		got := intake.AttemptID(tc.dataset, tc.native)
-		if tc.want == "a-" && (len(got) != 26 || got[:2] != "a-") || tc.want != "a-" && got != tc.want {
-			t.Errorf("AttemptID(%q, %q) = %q, want %q", tc.dataset, tc.native, got, tc.want)
+func header(t *testing.T, log []byte) *attemptlog.Header {
+	t.Helper()
+	r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{})
+	for r.Next() {
+	}
+	if faults := r.Faults(); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return r.Header()
+}
+
+// imported stores a log and returns what the store made of it.
+func imported(t *testing.T, log []byte) rebench.Attempt {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "x.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	item, err := intake.NewItem(header(t, log), intake.Meta{Dataset: "uploads", NativeID: "kernel-1"}, intake.FromBytes("f", log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(yield func(store.Item, error) bool) { yield(item, nil) }
+	rev, err := s.Import(t.Context(), store.Upload{Author: "t"}, "t", one, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Attempt(t.Context(), "kernel-1", rev.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.Log(t.Context(), a.RevisionID)
+	if err != nil || !bytes.Equal(kept, log) {
+		t.Errorf("the log kept differs from the one imported (%v)", err)
+	}
+	return *a
+}
+
+func TestPublicIDIsSafeInAnAddress(t *testing.T) {
+	for id, want := range map[string]string{"kernel-1": "kernel-1", "metr-rebench:mp4-server_1": "metr-rebench:mp4-server_1", "vivaria:12.0": "vivaria:12.0"} {
+		if got := intake.PublicID(id); got != want {
+			t.Errorf("PublicID(%q) = %q", id, got)
+		}
+	}
+	for _, id := range []string{"", "../../etc/passwd", ".hidden", "a b", "a/b", "<script>", strings.Repeat("x", 300)} {
+		if got := intake.PublicID(id); len(got) != 26 || got[:2] != "a-" {
+			t.Errorf("PublicID(%q) = %q, want a digest", id, got)
 		}
 	}
 }

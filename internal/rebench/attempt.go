@@ -184,6 +184,8 @@ type Attempt struct {
 	SourceFile   string
 	SourceLine   int
 	SourceSHA256 string
+	LogHead      string // SHA-256 of the attempt log's last line, "" without a log
+	LogBytes     int64
 	Extra        map[string]string // facts of the source without a column of their own
 	Entries      []ScoreEntry
 	Flags        []Flag

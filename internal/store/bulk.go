@@ -6,23 +6,31 @@ import (
 	"gorm.io/gorm"
 )
 
-// bulkRows is how many rows one INSERT carries: enough to amortise the call,
-// below SQLite's limit of 32,766 parameters for any table here.
-const bulkRows = 64
+// bulkParameters bounds the parameters of one INSERT, well below SQLite's limit
+// of 32,766.
+const bulkParameters = 1_000
 
 // bulk gathers rows of one table and inserts them many at a time.
 type bulk struct {
 	tx      *gorm.DB
 	columns int
-	full    string // statement for bulkRows rows
+	rows    int    // in a full statement
+	full    string // statement for rows rows
 	insert  string
 	args    []any
 }
 
-func newBulk(tx *gorm.DB, table string, columns []string) *bulk {
-	b := &bulk{tx: tx, columns: len(columns), insert: "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES "}
-	b.full = b.statement(bulkRows)
-	b.args = make([]any, 0, bulkRows*len(columns))
+func newBulk(tx *gorm.DB, table string, columns ...string) *bulk {
+	b := &bulk{tx: tx, columns: len(columns), rows: max(1, bulkParameters/len(columns)),
+		insert: "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES "}
+	b.full = b.statement(b.rows)
+	return b
+}
+
+// replace lets a row take the place of one with the same key.
+func (b *bulk) replace() *bulk {
+	b.insert = strings.Replace(b.insert, "INSERT", "INSERT OR REPLACE", 1)
+	b.full = b.statement(b.rows)
 	return b
 }
 
@@ -33,7 +41,7 @@ func (b *bulk) statement(rows int) string {
 
 func (b *bulk) add(values ...any) error {
 	b.args = append(b.args, values...)
-	if len(b.args) < bulkRows*b.columns {
+	if len(b.args) < b.rows*b.columns {
 		return nil
 	}
 	return b.exec(b.full)
@@ -50,6 +58,7 @@ func (b *bulk) flush() error {
 // the statement text again on every call.
 func (b *bulk) exec(query string) error {
 	_, err := b.tx.Statement.ConnPool.ExecContext(b.tx.Statement.Context, query, b.args...)
+	clear(b.args)
 	b.args = b.args[:0]
 	return err
 }

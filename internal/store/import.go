@@ -2,30 +2,41 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"rebench/internal/rebench"
 )
 
-// Item is one attempt to import: its facts, its entries and its attempt log.
+// Item is one attempt to import: its identity and a function that hands over its
+// content.
 type Item struct {
-	Attempt       rebench.Attempt // ID, dataset and native id name it; Entries are its score log
-	ContentSHA256 string          // identity of the content: the same one again is a no-op
-	Log           []byte          // attempt log v1
-	LogHead       string          // SHA-256 of the log's last line
-	LogLines      int
+	ID          string // public id
+	Dataset     string
+	NativeID    string // with Dataset the identity for good
+	Environment rebench.EnvironmentID
+	Profile     rebench.Profile
 	// Flags are raised with the attempt when it is new.
 	Flags []rebench.Flag
 	// Hold keeps a restated attempt as a revision that does not become current.
 	Hold bool
 	Note string // why the revision exists
+	// Write writes the log and its entries to w and returns the attempt's facts.
+	// It is called once.
+	Write func(w *LogWriter) (Content, error)
+}
+
+// Content is what a revision holds besides its log.
+type Content struct {
+	Attempt rebench.Attempt // Entries and the identity are not read
+	SHA256  string          // identity of the content: the same one again changes nothing
+	LogHead string          // SHA-256 of the log's last line, "" without a log
 }
 
 // Outcome says what importing an Item did.
@@ -44,6 +55,7 @@ type Result struct {
 	AttemptID string
 	Outcome   Outcome
 	Revision  int // number of the attempt's revision
+	Attempt   rebench.Attempt
 }
 
 // Upload is the provenance of an import.
@@ -60,11 +72,12 @@ type Upload struct {
 
 // Import writes all items in one transaction: all of them or, on an error, none.
 // When something changed, one data revision is added and returned; otherwise the
-// returned revision is the latest. each, if not nil, hears every result.
+// returned revision is the latest. each, if not nil, hears every result in order;
+// an error from it undoes everything.
 //
 // Identity is (dataset, native id). The same content again is Unchanged; other
 // content becomes a new revision, current unless the item holds it back.
-func (s *Store) Import(ctx context.Context, upload Upload, reason string, items iter.Seq2[Item, error], each func(Result)) (rebench.DataRevision, error) {
+func (s *Store) Import(ctx context.Context, upload Upload, reason string, items iter.Seq2[Item, error], each func(Result) error) (rebench.DataRevision, error) {
 	var revision rebench.DataRevision
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		im, err := newImporter(tx, upload, reason)
@@ -72,23 +85,10 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 			return err
 		}
 		defer im.close()
-		for item, err := range items {
-			if err != nil {
-				return err
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			res, err := im.add(item)
-			if err != nil {
-				return fmt.Errorf("import attempt %s: %w", item.Attempt.ID, err)
-			}
-			im.count[res.Outcome]++
-			if each != nil {
-				each(res)
-			}
+		if err := im.addAll(ctx, items, each); err != nil {
+			return err
 		}
-		if err := im.entries.flush(); err != nil {
+		if err := im.flush(); err != nil {
 			return err
 		}
 		if im.revision.ID != 0 {
@@ -101,35 +101,62 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 	return revision, err
 }
 
+// Preview reports what Import would do, without writing.
+func (s *Store) Preview(ctx context.Context, items iter.Seq2[Item, error], each func(Result) error) error {
+	im, err := newImporter(s.reader.WithContext(ctx), Upload{}, "")
+	if err != nil {
+		return err
+	}
+	im.preview = true
+	defer im.close()
+	return im.addAll(ctx, items, each)
+}
+
 type importer struct {
 	tx       *gorm.DB
+	preview  bool
 	upload   uploadRow
 	revision dataRevisionRow // ID 0 until the first change
 	reason   string
 	agents   map[rebench.Agent]int64
-	entries  *bulk
-	zstd     *zstd.Encoder
+	seen     map[[2]string]*known // attempts of this import by identity
 	count    map[Outcome]int
+
+	nextAttempt, nextRevision int64
+	attempts, revisions       *bulk
+	current, entries, chunks  *bulk
+	log                       *LogWriter
+}
+
+// known is what is stored of an attempt.
+type known struct {
+	row    attemptRow
+	exists bool
+	number int            // of its last revision
+	sums   map[string]int // content -> revision number
 }
 
 func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return nil, err
-	}
 	if u.At.IsZero() {
 		u.At = time.Now()
 	}
-	return &importer{
-		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, zstd: enc, count: map[Outcome]int{},
+	im := &importer{
+		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, seen: map[[2]string]*known{}, count: map[Outcome]int{},
 		upload: uploadRow{AtMs: u.At.UnixMilli(), Author: u.Author, FileName: u.FileName, Format: u.Format,
 			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note},
-		entries: newBulk(tx, "score_entries", []string{"revision_id", "seq", "t_ms", "at_ms", "raw", "normalized", "basis",
-			"valid", "reason", "message", "submission_sha256", "scorer_sha256", "rescored_raw", "rescored_normalized"}),
-	}, nil
+		attempts:  newBulk(tx, "attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),
+		revisions: newBulk(tx, "revisions", revisionColumns...),
+		current:   newBulk(tx, "current_revisions", "attempt_pk", "data_revision", "revision_id").replace(),
+		entries: newBulk(tx, "score_entries", "revision_id", "seq", "t_ms", "at_ms", "raw", "normalized", "basis", "valid", "reason",
+			"message", "submission_sha256", "scorer_sha256", "rescored_raw", "rescored_normalized"),
+		chunks: newBulk(tx, "attempt_logs", "revision_id", "chunk", "log"),
+	}
+	log, err := newLogWriter(im)
+	im.log = log
+	return im, err
 }
 
-func (im *importer) close() { im.zstd.Close() }
+func (im *importer) close() { im.log.close() }
 
 // detail counts what the import did, for the audit trail.
 func (im *importer) detail() string {
@@ -137,91 +164,162 @@ func (im *importer) detail() string {
 		im.count[Created], im.count[Revised], im.count[Held], im.count[Unchanged])
 }
 
+func (im *importer) addAll(ctx context.Context, items iter.Seq2[Item, error], each func(Result) error) error {
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		res, err := im.add(item)
+		if err != nil {
+			return fmt.Errorf("import attempt %s: %w", item.ID, err)
+		}
+		im.count[res.Outcome]++
+		if each != nil {
+			if err := each(res); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // begin adds the upload and the data revision before the first change.
 func (im *importer) begin() error {
 	if im.revision.ID != 0 {
 		return nil
 	}
+	// Rows of several tables are inserted in batches, parents and children in any order.
+	if err := im.tx.Exec("PRAGMA defer_foreign_keys = ON").Error; err != nil {
+		return err
+	}
 	if err := im.tx.Create(&im.upload).Error; err != nil {
 		return err
 	}
 	im.revision = dataRevisionRow{AtMs: im.upload.AtMs, Author: im.upload.Author, Reason: im.reason}
-	return im.tx.Create(&im.revision).Error
+	if err := im.tx.Create(&im.revision).Error; err != nil {
+		return err
+	}
+	row := im.tx.Raw("SELECT (SELECT COALESCE(MAX(pk), 0) FROM attempts), (SELECT COALESCE(MAX(id), 0) FROM revisions)").Row()
+	return row.Scan(&im.nextAttempt, &im.nextRevision)
+}
+
+func (im *importer) flush() error {
+	for _, b := range []*bulk{im.attempts, im.revisions, im.current, im.entries, im.chunks} {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (im *importer) lookup(dataset, native string) (*known, error) {
+	key := [2]string{dataset, native}
+	if k := im.seen[key]; k != nil {
+		return k, nil
+	}
+	k := &known{}
+	ctx := im.tx.Statement.Context
+	err := im.tx.Statement.ConnPool.QueryRowContext(ctx, "SELECT pk, id, environment, profile FROM attempts WHERE dataset = ? AND native_id = ?", dataset, native).
+		Scan(&k.row.PK, &k.row.ID, &k.row.Environment, &k.row.Profile)
+	if errors.Is(err, sql.ErrNoRows) {
+		im.seen[key] = k
+		return k, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	k.exists, k.sums = true, map[string]int{}
+	rows, err := im.tx.Statement.ConnPool.QueryContext(ctx, "SELECT content_sha256, number FROM revisions WHERE attempt_pk = ? ORDER BY number", k.row.PK)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var sum string
+		if err := rows.Scan(&sum, &k.number); err != nil {
+			return nil, err
+		}
+		k.sums[sum] = k.number
+	}
+	im.seen[key] = k
+	return k, rows.Err()
 }
 
 func (im *importer) add(item Item) (Result, error) {
-	a := item.Attempt
-	var row attemptRow
-	found := im.tx.Where("dataset = ? AND native_id = ?", a.Dataset, a.NativeID).Limit(1).Find(&row)
-	if found.Error != nil {
-		return Result{}, found.Error
-	}
-	var last revisionRow
-	if found.RowsAffected > 0 {
-		known := im.tx.Where("attempt_pk = ? AND content_sha256 = ?", row.PK, item.ContentSHA256).Limit(1).Find(&last)
-		if known.Error != nil {
-			return Result{}, known.Error
-		}
-		if known.RowsAffected > 0 {
-			return Result{AttemptID: row.ID, Outcome: Unchanged, Revision: last.Number}, nil
-		}
-		if row.Environment != string(a.Environment) || row.Profile != string(a.Profile) {
-			return Result{}, rebench.Errorf(rebench.CodeConflict, "attempt %s is known as %s (%s) and cannot become %s (%s)",
-				row.ID, row.Environment, row.Profile, a.Environment, a.Profile)
-		}
-		if err := im.tx.Where("attempt_pk = ?", row.PK).Order("number DESC").Limit(1).Find(&last).Error; err != nil {
-			return Result{}, err
-		}
-	}
-	if err := im.begin(); err != nil {
+	k, err := im.lookup(item.Dataset, item.NativeID)
+	if err != nil {
 		return Result{}, err
 	}
-	outcome := Revised
-	if found.RowsAffected == 0 {
-		outcome = Created
-		row = attemptRow{ID: a.ID, Dataset: a.Dataset, NativeID: a.NativeID, Environment: string(a.Environment), Profile: string(a.Profile)}
-		if err := im.tx.Create(&row).Error; err != nil {
-			return Result{}, err
-		}
-	} else if item.Hold {
-		outcome = Held
+	if k.exists && (k.row.Environment != string(item.Environment) || k.row.Profile != string(item.Profile)) {
+		return Result{}, rebench.Errorf(rebench.CodeConflict, "attempt %s is known as %s (%s) and cannot become %s (%s)",
+			k.row.ID, k.row.Environment, k.row.Profile, item.Environment, item.Profile)
 	}
-	if err := im.addRevision(row, last.Number+1, item, outcome); err != nil {
+	im.log.reset()
+	content, err := item.Write(im.log)
+	if err != nil {
 		return Result{}, err
 	}
-	return Result{AttemptID: row.ID, Outcome: outcome, Revision: last.Number + 1}, nil
+	if number, ok := k.sums[content.SHA256]; ok {
+		return Result{AttemptID: k.row.ID, Outcome: Unchanged, Revision: number, Attempt: content.Attempt}, im.log.discard()
+	}
+	res := Result{AttemptID: item.ID, Outcome: Created, Revision: k.number + 1, Attempt: content.Attempt}
+	if k.exists {
+		res.AttemptID, res.Outcome = k.row.ID, Revised
+		if item.Hold {
+			res.Outcome = Held
+		}
+	}
+	if im.preview {
+		err = im.log.discard()
+	} else {
+		err = im.addRevision(k, item, content, res.Outcome)
+	}
+	if !k.exists {
+		k.exists, k.sums = true, map[string]int{}
+		k.row.ID, k.row.Environment, k.row.Profile = item.ID, string(item.Environment), string(item.Profile)
+	}
+	k.number++
+	k.sums[content.SHA256] = k.number
+	return res, err
 }
 
-func (im *importer) addRevision(row attemptRow, number int, item Item, outcome Outcome) error {
-	rev, err := im.revisionRow(row.PK, number, item)
+func (im *importer) addRevision(k *known, item Item, content Content, outcome Outcome) error {
+	if err := im.begin(); err != nil {
+		return err
+	}
+	if outcome == Created {
+		im.nextAttempt++
+		k.row.PK = im.nextAttempt
+		if err := im.attempts.add(k.row.PK, item.ID, item.Dataset, item.NativeID, string(item.Environment), string(item.Profile)); err != nil {
+			return err
+		}
+	}
+	im.nextRevision++
+	entries, valid, scorer, logBytes, err := im.log.commit(im.nextRevision)
 	if err != nil {
 		return err
 	}
-	if err := im.tx.Create(&rev).Error; err != nil {
+	values, err := im.revisionValues(k, item.Note, content)
+	if err != nil {
+		return err
+	}
+	if err := im.revisions.add(append(values, entries, valid, scorer, logBytes)...); err != nil {
 		return err
 	}
 	if outcome != Held {
-		current := currentRow{AttemptPK: row.PK, DataRevision: im.revision.ID, RevisionID: rev.ID}
-		if err := im.tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&current).Error; err != nil {
+		if err := im.current.add(k.row.PK, im.revision.ID, im.nextRevision); err != nil {
 			return err
 		}
 	}
-	for _, e := range item.Attempt.Entries {
-		if err := im.addEntry(rev.ID, e); err != nil {
-			return err
-		}
+	if outcome != Created {
+		return nil
 	}
-	if item.Log != nil {
-		log := logRow{RevisionID: rev.ID, Head: item.LogHead, NLines: item.LogLines, Log: im.zstd.EncodeAll(item.Log, nil)}
-		if err := im.tx.Create(&log).Error; err != nil {
+	for _, f := range item.Flags {
+		if err := im.addFlag(k.row.PK, f); err != nil {
 			return err
-		}
-	}
-	if outcome == Created {
-		for _, f := range item.Flags {
-			if err := im.addFlag(row.PK, f); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -235,52 +333,39 @@ func (im *importer) addFlag(pk int64, f rebench.Flag) error {
 		AtMs: f.At.UnixMilli(), DataRevision: im.revision.ID}).Error
 }
 
-func (im *importer) addEntry(revision int64, e rebench.ScoreEntry) error {
-	var t *int64
-	if e.Elapsed != nil {
-		ms := e.Elapsed.Milliseconds()
-		t = &ms
-	}
-	return im.entries.add(revision, e.Seq, t, millisOfTime(e.At), e.Raw, e.Normalized, string(e.Basis), e.Valid, e.Reason,
-		e.Message, e.SubmissionSHA256, e.ScorerSHA256, e.RescoredRaw, e.Rescored)
+// revisionColumns are in the order of revisionValues, then what LogWriter.commit returns.
+var revisionColumns = []string{
+	"id", "attempt_pk", "number", "content_sha256", "log_head", "data_revision", "at_ms", "author", "note", "upload_id",
+	"source_file", "source_line", "source_sha256", "agent_id", "cohort", "person_id", "scorer_version",
+	"calibration_id", "hardware_json", "hardware_class", "time_limit_ms", "duration_ms", "started_at_ms", "zone_unknown",
+	"ended_at_ms", "end_reason", "clock", "seed", "cost_usd", "tokens", "badge", "start_raw", "reference_raw",
+	"final_normalized", "final_raw", "basis", "has_log", "unranked", "extra_json",
+	"n_entries", "n_valid", "scorer_sha256", "log_bytes",
 }
 
-func (im *importer) revisionRow(pk int64, number int, item Item) (revisionRow, error) {
-	a := item.Attempt
+func (im *importer) revisionValues(k *known, note string, c Content) ([]any, error) {
+	a := c.Attempt
 	agent, err := im.agentID(a.Agent)
 	if err != nil {
-		return revisionRow{}, err
+		return nil, err
 	}
 	extra := []byte("{}")
 	if len(a.Extra) > 0 {
 		if extra, err = json.Marshal(a.Extra); err != nil {
-			return revisionRow{}, err
+			return nil, err
 		}
 	}
-	r := revisionRow{
-		AttemptPK: pk, Number: number, ContentSHA256: item.ContentSHA256, DataRevision: im.revision.ID,
-		AtMs: im.upload.AtMs, Author: im.upload.Author, Note: item.Note, UploadID: &im.upload.ID,
-		SourceFile: a.SourceFile, SourceLine: a.SourceLine, SourceSHA256: a.SourceSHA256,
-		AgentID: agent, Cohort: string(a.Cohort), PersonID: a.PersonID, ScorerVersion: a.ScorerVersion,
-		CalibrationID: a.Calibration, HardwareJSON: a.Hardware, HardwareClass: a.HardwareClass,
-		TimeLimitMs: millisOf(a.TimeLimit), DurationMs: millisOf(a.Duration), StartedAtMs: millisOfTime(a.StartedAt),
-		ZoneUnknown: a.ZoneUnknown, EndedAtMs: millisOfTime(a.EndedAt), EndReason: a.EndReason, Clock: string(a.Clock),
-		Seed: a.Seed, CostUSD: a.CostUSD, Tokens: a.Tokens, Badge: string(a.Badge),
-		StartRaw: a.StartRaw, ReferenceRaw: a.ReferenceRaw, FinalRaw: a.FinalRaw, Basis: string(a.Basis),
-		NEntries: len(a.Entries), HasLog: a.HasLog, Unranked: a.Unranked, ExtraJSON: string(extra),
-	}
+	var final *float64
 	if a.FinalKnown {
-		r.FinalNormalized = &a.Final
+		final = &a.Final
 	}
-	for _, e := range a.Entries {
-		if e.Valid {
-			r.NValid++
-		}
-		if r.ScorerSHA256 == "" {
-			r.ScorerSHA256 = e.ScorerSHA256
-		}
-	}
-	return r, nil
+	return []any{
+		im.nextRevision, k.row.PK, k.number + 1, c.SHA256, c.LogHead, im.revision.ID, im.upload.AtMs, im.upload.Author, note, im.upload.ID,
+		a.SourceFile, a.SourceLine, a.SourceSHA256, agent, string(a.Cohort), a.PersonID, a.ScorerVersion,
+		a.Calibration, a.Hardware, a.HardwareClass, millisOf(a.TimeLimit), millisOf(a.Duration), millisOfTime(a.StartedAt), a.ZoneUnknown,
+		millisOfTime(a.EndedAt), a.EndReason, string(a.Clock), a.Seed, a.CostUSD, a.Tokens, string(a.Badge), a.StartRaw, a.ReferenceRaw,
+		final, a.FinalRaw, string(a.Basis), a.HasLog, a.Unranked, string(extra),
+	}, nil
 }
 
 // agentID finds or adds the agent. Its ID field plays no part in its identity.

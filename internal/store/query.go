@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -249,20 +251,51 @@ func fill(a *rebench.Attempt, r revisionRow) error {
 	if r.FinalNormalized != nil {
 		a.Final, a.FinalKnown = *r.FinalNormalized, true
 	}
+	a.LogHead, a.LogBytes = r.LogHead, r.LogBytes
 	a.SourceFile, a.SourceLine, a.SourceSHA256 = r.SourceFile, r.SourceLine, r.SourceSHA256
 	return json.Unmarshal([]byte(r.ExtraJSON), &a.Extra)
 }
 
 // Log returns the attempt log v1 of a revision, nil if it has none.
 func (s *Store) Log(ctx context.Context, revision int64) ([]byte, error) {
-	var row logRow
-	if err := s.reader.WithContext(ctx).Where("revision_id = ?", revision).Limit(1).Find(&row).Error; err != nil || row.Log == nil {
+	var b bytes.Buffer
+	if _, err := s.WriteLog(ctx, revision, &b); err != nil {
 		return nil, err
 	}
+	return b.Bytes(), nil
+}
+
+// WriteLog writes the attempt log v1 of a revision to w and returns its length, 0
+// if it has none. It holds one chunk in memory.
+func (s *Store) WriteLog(ctx context.Context, revision int64, w io.Writer) (int64, error) {
+	pool, err := s.reader.DB()
+	if err != nil {
+		return 0, err
+	}
+	rows, err := pool.QueryContext(ctx, "SELECT log FROM attempt_logs WHERE revision_id = ? ORDER BY chunk", revision)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer dec.Close()
-	return dec.DecodeAll(row.Log, nil)
+	var total int64
+	var packed, plain []byte
+	for rows.Next() {
+		if err := rows.Scan(&packed); err != nil {
+			return total, err
+		}
+		if plain, err = dec.DecodeAll(packed, plain[:0]); err != nil {
+			return total, err
+		}
+		n, err := w.Write(plain)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, rows.Err()
 }

@@ -64,6 +64,8 @@ type revisionRow struct {
 	AttemptPK       int64 `gorm:"column:attempt_pk"`
 	Number          int
 	ContentSHA256   string `gorm:"column:content_sha256"`
+	LogHead         string
+	LogBytes        int64
 	DataRevision    int64
 	AtMs            int64
 	Author          string
@@ -140,15 +142,6 @@ func (r entryRow) domain() rebench.ScoreEntry {
 		RescoredRaw: r.RescoredRaw, Rescored: r.RescoredNormalized,
 	}
 }
-
-type logRow struct {
-	RevisionID int64 `gorm:"primaryKey"`
-	Head       string
-	NLines     int
-	Log        []byte
-}
-
-func (logRow) TableName() string { return "attempt_logs" }
 
 type flagRow struct {
 	ID           int64 `gorm:"primaryKey"`

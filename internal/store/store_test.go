@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -32,14 +34,16 @@ func temp(t testing.TB) *store.Store { return open(t, filepath.Join(t.TempDir(),
 func ptr[T any](v T) *T { return &v }
 
 func item(native string, score float64, content string) store.Item {
-	var a rebench.Attempt
-	a.ID, a.Dataset, a.NativeID = "test:"+native, "test", native
-	a.Environment, a.Profile, a.ScorerVersion = rebench.OptimizeKernel, rebench.ProfileCPU, "1"
-	a.Agent = rebench.Agent{Name: "agent", Kind: rebench.KindAgent}
-	a.TimeLimit, a.Final, a.FinalKnown = 10*time.Minute, score, true
-	a.Entries = []rebench.ScoreEntry{{Seq: 1, Elapsed: ptr(5 * time.Second), Raw: ptr(1.5), Normalized: &score, Basis: rebench.BasisRaw, Valid: true}}
-	a.HasLog = true
-	return store.Item{Attempt: a, ContentSHA256: content, Log: []byte("log of " + content), LogHead: "h", LogLines: 1}
+	return store.Item{
+		ID: "test:" + native, Dataset: "test", NativeID: native, Environment: rebench.OptimizeKernel, Profile: rebench.ProfileCPU,
+		Write: func(w *store.LogWriter) (store.Content, error) {
+			var a rebench.Attempt
+			a.ScorerVersion, a.Agent = "1", rebench.Agent{Name: "agent", Kind: rebench.KindAgent}
+			a.TimeLimit, a.Final, a.FinalKnown, a.HasLog = 10*time.Minute, score, true, true
+			err := w.Entry(rebench.ScoreEntry{Seq: 1, Elapsed: ptr(5 * time.Second), Raw: ptr(1.5), Normalized: &score, Basis: rebench.BasisRaw, Valid: true})
+			return store.Content{Attempt: a, SHA256: content, LogHead: "h"}, errors.Join(err, w.Line([]byte("log of "+content)))
+		},
+	}
 }
 
 func items(all ...store.Item) iter.Seq2[store.Item, error] {
@@ -55,7 +59,7 @@ func items(all ...store.Item) iter.Seq2[store.Item, error] {
 func load(t testing.TB, s *store.Store, all ...store.Item) (rebench.DataRevision, []store.Outcome) {
 	t.Helper()
 	var out []store.Outcome
-	rev, err := s.Import(t.Context(), store.Upload{Author: "tester", FileName: "f"}, "test", items(all...), func(r store.Result) { out = append(out, r.Outcome) })
+	rev, err := s.Import(t.Context(), store.Upload{Author: "tester", FileName: "f"}, "test", items(all...), func(r store.Result) error { out = append(out, r.Outcome); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +105,7 @@ func TestRevisionsAreAppendedAndCanBePinned(t *testing.T) {
 		t.Errorf("the held revision must be kept but not current: %+v", a.Revisions)
 	}
 	log, err := s.Log(t.Context(), a.RevisionID)
-	if err != nil || string(log) != "log of b" {
+	if err != nil || string(log) != "log of b\n" {
 		t.Errorf("log %q, %v", log, err)
 	}
 	third, out := load(t, s, item("1", 0.7, "a2"))
@@ -272,5 +276,85 @@ func TestTokens(t *testing.T) {
 	events, err := s.AuditEvents(t.Context(), 0, 10)
 	if err != nil || len(events) != 2 || events[0].Action != "revoke token" {
 		t.Errorf("audit trail %+v, %v", events, err)
+	}
+}
+
+// long is a log of several chunks, longer than a LogWriter holds in memory.
+func long(native, content string, lines int) store.Item {
+	i := item(native, 0.5, content)
+	write := i.Write
+	i.Write = func(w *store.LogWriter) (store.Content, error) {
+		for n := range lines {
+			score := float64(n)
+			// Digests do not compress, so that the memory bound is reached.
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", content, n))
+			err := w.Entry(rebench.ScoreEntry{Seq: n + 2, Elapsed: ptr(time.Second), Normalized: &score, Valid: true, SubmissionSHA256: fmt.Sprintf("%x", sum)})
+			if err := errors.Join(err, w.Line(fmt.Appendf(nil, "%x", sum))); err != nil {
+				return store.Content{}, err
+			}
+		}
+		c, err := write(w)
+		return c, errors.Join(err, w.Rescore(2, ptr(7.0), ptr(8.0)))
+	}
+	return i
+}
+
+func TestALongLogIsStreamedAndTakenBackWhenKnown(t *testing.T) {
+	s := temp(t)
+	const lines = 60_000
+	first, out := load(t, s, item("0", 0.1, "0"), long("1", "a", lines), item("2", 0.2, "2"))
+	if d := cmp.Diff([]store.Outcome{store.Created, store.Created, store.Created}, out); d != "" {
+		t.Fatal(d)
+	}
+	check := func(asof int64) {
+		t.Helper()
+		a, err := s.Attempt(t.Context(), "test:1", asof)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Entries) != lines+1 || a.Entries[1].Rescored == nil || *a.Entries[1].Rescored != 8 || *a.Entries[lines].Normalized != lines-1 {
+			t.Errorf("%d entries, want %d with the re-scored one", len(a.Entries), lines+1)
+		}
+		log, err := s.Log(t.Context(), a.RevisionID)
+		if err != nil || int64(len(log)) != a.LogBytes || strings.Count(string(log), "\n") != lines+1 {
+			t.Errorf("log of %d bytes, %d lines (%v)", len(log), strings.Count(string(log), "\n"), err)
+		}
+	}
+	check(first.ID)
+	again, out := load(t, s, long("1", "a", lines))
+	if out[0] != store.Unchanged || again != first {
+		t.Errorf("known content: %v at %d, want unchanged at %d", out, again.ID, first.ID)
+	}
+	second, out := load(t, s, item("3", 0.3, "3"), long("1", "a", lines), long("1", "b", lines))
+	if d := cmp.Diff([]store.Outcome{store.Created, store.Unchanged, store.Revised}, out); d != "" {
+		t.Fatal(d)
+	}
+	check(first.ID)
+	check(second.ID)
+	if got := finals(t, s, second.ID); len(got) != 4 {
+		t.Errorf("attempts %v, want 4", got)
+	}
+}
+
+func TestPreviewTellsWhatAnImportWouldDo(t *testing.T) {
+	s := temp(t)
+	before, _ := load(t, s, item("1", 0.5, "a"))
+	held := item("1", 0.7, "c")
+	held.Hold = true
+	all := []store.Item{item("1", 0.5, "a"), item("1", 0.6, "b"), held, item("2", 0.1, "x"), item("2", 0.1, "x")}
+	var preview []store.Outcome
+	err := s.Preview(t.Context(), items(all...), func(r store.Result) error { preview = append(preview, r.Outcome); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := s.LatestRevision(t.Context()); after != before {
+		t.Error("a preview changed the database")
+	}
+	_, done := load(t, s, all...)
+	if d := cmp.Diff(done, preview); d != "" {
+		t.Errorf("import and preview differ: %s", d)
+	}
+	if d := cmp.Diff([]store.Outcome{store.Unchanged, store.Revised, store.Held, store.Created, store.Unchanged}, done); d != "" {
+		t.Error(d)
 	}
 }

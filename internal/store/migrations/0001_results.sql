@@ -81,6 +81,8 @@ CREATE TABLE revisions (
   attempt_pk       INTEGER NOT NULL REFERENCES attempts (pk),
   number           INTEGER NOT NULL,
   content_sha256   TEXT NOT NULL,
+  log_head         TEXT NOT NULL, -- SHA-256 of the log's last line, '' without a log
+  log_bytes        INTEGER NOT NULL,
   data_revision    INTEGER NOT NULL REFERENCES data_revisions (id),
   at_ms            INTEGER NOT NULL,
   author           TEXT NOT NULL,
@@ -147,13 +149,13 @@ CREATE TABLE score_entries (
   PRIMARY KEY (revision_id, seq)
 ) WITHOUT ROWID;
 
--- The attempt log v1 itself, compressed with zstd.
+-- The attempt log v1 itself, in chunks that are each compressed with zstd.
 CREATE TABLE attempt_logs (
-  revision_id INTEGER PRIMARY KEY REFERENCES revisions (id),
-  head        TEXT NOT NULL, -- SHA-256 of the last line
-  n_lines     INTEGER NOT NULL,
-  log         BLOB NOT NULL
-);
+  revision_id INTEGER NOT NULL REFERENCES revisions (id),
+  chunk       INTEGER NOT NULL,
+  log         BLOB NOT NULL,
+  PRIMARY KEY (revision_id, chunk)
+) WITHOUT ROWID;
 
 CREATE TABLE flags (
   id            INTEGER PRIMARY KEY,
