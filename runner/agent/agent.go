@@ -151,7 +151,7 @@ func Prepare(ctx context.Context, spec Spec, names Names, exec sandbox.Executor,
 		return a, a.prepareCommand(ctx, spec, exec)
 	case KindHuman:
 		a.Human = true
-		a.Argv = []string{"/bin/sh", "-i"}
+		a.Argv = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash --norc -i; fi; exec sh -i"}
 	case KindStarter:
 		a.Argv = []string{BinDir + "/score"}
 	case KindReference:

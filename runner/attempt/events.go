@@ -3,7 +3,6 @@ package attempt
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 	"strings"
 
 	"rebench/internal/attemptlog"
@@ -171,13 +170,4 @@ func cut(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "..."
-}
-
-// cpuSet writes cores as a list such as "0,2,3"; "" for none.
-func cpuSet(cores []int) string {
-	words := make([]string, len(cores))
-	for i, c := range cores {
-		words[i] = strconv.Itoa(c)
-	}
-	return strings.Join(words, ",")
 }

@@ -14,6 +14,7 @@ import (
 	"rebench/internal/rebench"
 	"rebench/runner/agent"
 	"rebench/runner/device"
+	"rebench/runner/environment"
 	"rebench/runner/sandbox"
 )
 
@@ -80,60 +81,83 @@ func (a *Attempt) openLog() error {
 
 // startAgent starts the solver's program in its sandbox.
 func (a *Attempt) startAgent(ctx context.Context, socket string) (sandbox.Process, error) {
-	root, err := a.cfg.Executor.Root(ctx, a.cfg.Environment.RootSpec(a.cfg.Profile))
-	if err != nil {
-		return nil, err
-	}
-	told, err := a.cfg.Environment.Instructions(a.cfg.Profile, a.cfg.TimeLimit)
-	if err != nil {
-		return nil, err
-	}
 	ag := a.cfg.Agent
-	limits := a.cfg.Profile.Limits.Sandboxed()
-	limits.Wall = -1 // the attempt's clock is the limit
-	limits.CPUSet = cpuSet(a.cfg.Lease.Cores)
-	limits.OutputBytes = 1 << 40 // agentOut caps what is kept
-	spec := sandbox.Spec{
-		Name: "agent", Role: sandbox.RoleAgent, Root: root, Argv: ag.Argv, Env: a.agentEnv(root), Dir: agent.SolutionDir,
-		Limits: limits, Stdout: a.agentOut, Stderr: a.agentOut, Terminal: ag.Terminal,
-		Mounts: []sandbox.Mount{
-			{Target: agent.Home, Tmpfs: &sandbox.Space{Bytes: 64 << 20, Inodes: 20_000}, Writable: true},
-			{Target: agent.SolutionDir, Workspace: a.ws, Writable: true},
-			{Target: agent.InfoFile, Data: []byte(told)},
-			{Target: agent.Socket, Source: socket},
-		},
+	spec, err := SolverSpec(ctx, Surroundings{
+		Executor: a.cfg.Executor, Environment: a.cfg.Environment, Profile: a.cfg.Profile, Workspace: a.ws, Lease: a.cfg.Lease,
+		AssetsDir: a.cfg.AssetsDir, TimeLimit: a.cfg.TimeLimit, Seed: a.cfg.Seed, Threads: a.cfg.Calibration.Key.Threads,
+	})
+	if err != nil {
+		return nil, err
 	}
-	spec.Mounts = append(spec.Mounts, ag.Programs(root.Python)...)
+	spec.Argv, spec.Terminal, spec.Stdout, spec.Stderr = ag.Argv, ag.Terminal, a.agentOut, a.agentOut
+	spec.Limits.Wall = -1             // the attempt's clock is the limit
+	spec.Limits.OutputBytes = 1 << 40 // agentOut caps what is kept
+	spec.Env["PATH"] = agent.BinDir + ":" + spec.Env["PATH"]
+	spec.Env["REBENCH_SOCKET"] = agent.Socket
+	if ag.Terminal != nil {
+		maps.Copy(spec.Env, map[string]string{"TERM": "xterm", "PS1": `\w \$ `})
+	}
+	spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: agent.Socket, Source: socket})
+	spec.Mounts = append(spec.Mounts, ag.Programs(spec.Root.Python)...)
 	spec.Mounts = append(spec.Mounts, ag.Mounts...)
-	if a.cfg.AssetsDir != "" {
-		spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: "/assets", Source: filepath.Join(a.cfg.AssetsDir, "public")})
-	}
-	for _, g := range a.cfg.Lease.GPUs {
-		spec.GPUs = append(spec.GPUs, g.Minor)
-	}
 	// The sandbox outlives ctx: how it ends is decided in run and finish.
 	return a.cfg.Executor.Start(context.WithoutCancel(ctx), spec)
 }
 
-// agentEnv is what the solver may know.
-func (a *Attempt) agentEnv(root *sandbox.Root) map[string]string {
-	env := sandbox.BaseEnv(root, a.cfg.Calibration.Key.Threads)
+// Surroundings is what a solver's sandbox is made from, whoever the solver is.
+type Surroundings struct {
+	Executor    sandbox.Executor
+	Environment *environment.Environment
+	Profile     *environment.Profile
+	Workspace   sandbox.Workspace
+	Lease       *device.Lease
+	AssetsDir   string // "" when the environment has none
+	TimeLimit   time.Duration
+	Seed        int64
+	Threads     int
+}
+
+// SolverSpec describes the sandbox that a solver works in: the solution
+// directory, the instructions, public assets, and what it may know as REBENCH_*
+// variables. The caller adds the program; the wall limit is the time limit.
+func SolverSpec(ctx context.Context, s Surroundings) (sandbox.Spec, error) {
+	root, err := s.Executor.Root(ctx, s.Environment.RootSpec(s.Profile))
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	told, err := s.Environment.Instructions(s.Profile, s.TimeLimit)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	limits := s.Profile.Limits.Sandboxed()
+	limits.Wall, limits.CPUSet = s.TimeLimit, s.Lease.CPUSet()
+	env := sandbox.BaseEnv(root, s.Threads)
 	maps.Copy(env, map[string]string{
-		"PATH":                 agent.BinDir + ":" + root.Path,
 		"HOME":                 agent.Home,
-		"REBENCH_ENVIRONMENT":  string(a.cfg.Environment.ID),
-		"REBENCH_PROFILE":      string(a.cfg.Profile.Name),
-		"REBENCH_DIRECTION":    string(a.cfg.Environment.Direction),
-		"REBENCH_TIME_LIMIT_S": strconv.FormatFloat(a.cfg.TimeLimit.Seconds(), 'f', -1, 64),
-		"REBENCH_SEED":         strconv.FormatInt(a.cfg.Seed, 10),
-		"REBENCH_SOCKET":       agent.Socket,
+		"REBENCH_ENVIRONMENT":  string(s.Environment.ID),
+		"REBENCH_PROFILE":      string(s.Profile.Name),
+		"REBENCH_DIRECTION":    string(s.Environment.Direction),
+		"REBENCH_TIME_LIMIT_S": strconv.FormatFloat(s.TimeLimit.Seconds(), 'f', -1, 64),
+		"REBENCH_SEED":         strconv.FormatInt(s.Seed, 10),
 		"REBENCH_SOLUTION":     agent.SolutionDir,
 		"REBENCH_INSTRUCTIONS": agent.InfoFile,
 	})
-	if a.cfg.Agent.Terminal != nil {
-		maps.Copy(env, map[string]string{"TERM": "xterm", "PS1": `\w \$ `})
+	spec := sandbox.Spec{
+		Name: "agent", Role: sandbox.RoleAgent, Root: root, Env: env, Dir: agent.SolutionDir, Limits: limits,
+		Mounts: []sandbox.Mount{
+			{Target: agent.Home, Tmpfs: &sandbox.Space{Bytes: 64 << 20, Inodes: 20_000}, Writable: true},
+			{Target: agent.SolutionDir, Workspace: s.Workspace, Writable: true},
+			{Target: agent.InfoFile, Data: []byte(told)},
+		},
 	}
-	return env
+	if s.AssetsDir != "" {
+		env["REBENCH_ASSETS"] = "/assets"
+		spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: "/assets", Source: filepath.Join(s.AssetsDir, "public")})
+	}
+	for _, g := range s.Lease.GPUs {
+		spec.GPUs = append(spec.GPUs, g.Minor)
+	}
+	return spec, nil
 }
 
 // cappedFile keeps the first bytes written to it and drops the rest. Writing

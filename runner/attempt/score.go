@@ -243,7 +243,7 @@ func (a *Attempt) scoreOnce(ctx context.Context, purpose scoring.Purpose, dir st
 	req := scoring.Request{
 		Attempt: a.ID(), Index: index, Environment: a.cfg.Environment, Profile: a.cfg.Profile,
 		Purpose: purpose, Target: scoring.TargetSubmission, SnapshotDir: dir, AssetsDir: a.cfg.AssetsDir,
-		Calibration: cal, CPUSet: cpuSet(a.cfg.Lease.Cores), Threads: a.cfg.Calibration.Key.Threads,
+		Calibration: cal, CPUSet: a.cfg.Lease.CPUSet(), Threads: a.cfg.Calibration.Key.Threads,
 	}
 	for _, g := range a.cfg.Lease.GPUs {
 		req.GPUs = append(req.GPUs, g.Minor)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"rebench/internal/rebench"
@@ -26,6 +28,15 @@ func (l *Lease) Release() {
 		k.Release()
 	}
 	l.locks = nil
+}
+
+// CPUSet writes the leased cores as a list such as "0,2,3"; "" for none.
+func (l *Lease) CPUSet() string {
+	words := make([]string, len(l.Cores))
+	for i, c := range l.Cores {
+		words[i] = strconv.Itoa(c)
+	}
+	return strings.Join(words, ",")
 }
 
 // UUIDs lists the leased GPUs.
