@@ -27,6 +27,7 @@ type Line struct {
 	Seq    int64  // the line's seq
 	Hash   Hash   // SHA-256 of Raw
 	Raw    []byte // without LF and CR
+	PrevAt int    // offset in Raw of the 64 hex digits of prev
 	Event  Event
 }
 
@@ -83,7 +84,7 @@ func (r *Reader) Next() bool {
 		e := r.st.accept(r.raw, r.env, r.usable)
 		r.relate(e)
 		if e != nil {
-			r.line = Line{Number: r.st.lineNo, Seq: r.st.head.Seq, Hash: r.st.head.Hash, Raw: r.raw, Event: e}
+			r.line = Line{Number: r.st.lineNo, Seq: r.st.head.Seq, Hash: r.st.head.Hash, Raw: r.raw, PrevAt: r.env.prevCol, Event: e}
 			return true
 		}
 		if r.st.faults.full() {

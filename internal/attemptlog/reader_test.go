@@ -177,6 +177,17 @@ func TestChain(t *testing.T) {
 	t.Run("no header", func(t *testing.T) {
 		checkCodes(t, chained(`score ,"t":1,"valid":true,"score":1`, `end ,"t":1,"reason":"error"`), []string{"1 header_missing type"}, nil)
 	})
+	t.Run("PrevAt points at prev", func(t *testing.T) {
+		r := NewReader(bytes.NewReader(log), Options{})
+		var prev Hash
+		for r.Next() {
+			l := r.Line()
+			if got := string(l.Raw[l.PrevAt : l.PrevAt+64]); got != prev.String() {
+				t.Fatalf("line %d: PrevAt gives %q, want %s", l.Number, got, prev)
+			}
+			prev = l.Hash
+		}
+	})
 	t.Run("head is the last line's hash", func(t *testing.T) {
 		_, r := readAll(t, log)
 		want := sha256.Sum256(bytes.TrimSuffix(lines[len(lines)-1], []byte("\n")))
