@@ -267,7 +267,7 @@ func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string 
 		return UnrankedTestProfile
 	case rankable != nil && !*rankable:
 		return UnrankedReference
-	case !b.summary.Ended:
+	case !b.summary.Ended && b.header.Imported == nil: // score.log and Vivaria record no end
 		return UnrankedOpen
 	case final != nil && final.Rescore != nil && final.Rescore.Score == nil:
 		return UnrankedRescore

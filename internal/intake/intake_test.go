@@ -66,8 +66,10 @@ func TestFinalScore(t *testing.T) {
 		"a failed re-scoring is not ranked": {nil, []attemptlog.Event{score(10, 2),
 			&attemptlog.Rescore{OfSeq: 1, Reason: "wrong_output"}, end}, 0, false, intake.UnrankedRescore},
 		"an open log is not ranked": {nil, []attemptlog.Event{score(10, 2)}, log2(2), true, intake.UnrankedOpen},
-		"without calibration":       {func(h *attemptlog.Header) { h.Scoring.CalibrationID = "" }, []attemptlog.Event{score(10, 2), end}, log2(2), true, intake.UnrankedCalibration},
-		"raw only":                  {func(h *attemptlog.Header) { h.Scoring.ReferenceRaw = nil }, []attemptlog.Event{score(10, 2), end}, 0, false, intake.UnrankedRawOnly},
+		"a converted log knows no end": {func(h *attemptlog.Header) { h.Imported = &attemptlog.Imported{Format: "score-log"} },
+			[]attemptlog.Event{score(10, 2)}, log2(2), true, ""},
+		"without calibration": {func(h *attemptlog.Header) { h.Scoring.CalibrationID = "" }, []attemptlog.Event{score(10, 2), end}, log2(2), true, intake.UnrankedCalibration},
+		"raw only":            {func(h *attemptlog.Header) { h.Scoring.ReferenceRaw = nil }, []attemptlog.Event{score(10, 2), end}, 0, false, intake.UnrankedRawOnly},
 		"last entry counts where the score is hidden": {func(h *attemptlog.Header) {
 			h.Environment.ID = "scaling_law"
 			h.Scoring = attemptlog.Scoring{Direction: rebench.Maximize, StartRaw: ptr(0.2), ReferenceRaw: ptr(0.7), CalibrationID: "c"}
