@@ -12,7 +12,7 @@ import (
 
 // Pause is a stretch of an attempt that does not count. AtS is the elapsed time in
 // seconds at which it began; the elapsed clock stands still for Length unless the
-// attempt's clock is the wall's.
+// attempt's clock is the wall's. Length is 0 where it is unknown.
 type Pause struct {
 	AtS    float64
 	Length time.Duration
@@ -204,7 +204,10 @@ func (b *attemptBuilder) frame(pauses []Pause) {
 		if !finite(p.AtS) || p.AtS < 0 || p.AtS > b.p.x.max {
 			continue
 		}
-		s := span{from: p.AtS, to: p.AtS, label: "paused " + duration(int64(p.Length.Seconds())), token: TokenInk, opacity: 0.1}
+		s := span{from: p.AtS, to: p.AtS, label: "paused", token: TokenInk, opacity: 0.1}
+		if p.Length >= time.Second {
+			s.label += " " + duration(int64(p.Length.Seconds()))
+		}
 		if b.a.Clock == rebench.ClockWall {
 			s.to = math.Min(p.AtS+p.Length.Seconds(), b.p.x.max)
 		}

@@ -72,7 +72,7 @@ func openBrowser(t *testing.T, width, height int, figures map[string]*Figure) *b
 	if err != nil {
 		t.Fatalf("chromium is needed for this test: %v", err)
 	}
-	b.run(t, chromedp.Navigate(srv.URL+"/"), void(chromedp.Poll[bool](`document.querySelectorAll('canvas').length >= `+fmt.Sprint(len(figures)))))
+	b.run(t, chromedp.Navigate(srv.URL+"/"), void(chromedp.Poll[bool](`document.querySelectorAll('.chart-key').length >= `+fmt.Sprint(len(figures)))))
 	return b
 }
 
@@ -261,6 +261,41 @@ func TestPointerKeyboardAndKey(t *testing.T) {
 	dim := eval[float64](t, b, `echarts.getInstanceByDom(document.getElementById('plot-curves')).getOption().series.find((s) => s.type === 'scatter' && s.name === 'o1-preview').data[0].itemStyle.opacity`)
 	if dim > 0.2 {
 		t.Errorf("o1-preview keeps opacity %v beside the agent singled out", dim)
+	}
+	b.silent(t)
+}
+
+// A live attempt starts without entries and gets them one by one.
+func TestLiveAttempt(t *testing.T) {
+	a := sampleAttempt()
+	all := a.Entries
+	a.Entries, a.EndedAt = nil, nil
+	b := openBrowser(t, 390, 800, map[string]*Figure{"live": Attempt(a, "o1-preview", nil, Source{})})
+	if got := eval[string](t, b, `document.querySelector('.chart-empty').textContent`); got != "No score entries yet." {
+		t.Errorf("at first the chart says %q", got)
+	}
+	for i := range all {
+		a.Entries = all[:i+1]
+		o, err := Attempt(a, "o1-preview", nil, Source{}).Option()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !eval[bool](t, b, `rebench.updateChart('live', `+string(o)+`)`) {
+			t.Fatal("updateChart does not know the chart")
+		}
+	}
+	n := eval[int](t, b, `echarts.getInstanceByDom(document.getElementById('plot-live')).getOption().series.filter((s) => s.type === 'scatter').reduce((n, s) => n + s.data.length, 0)`)
+	if n != 5 || eval[bool](t, b, `!document.querySelector('.chart-empty').hidden`) {
+		t.Errorf("%d marks after four entries, want 5 with the re-scored one, and no empty text", n)
+	}
+	// Entry and address lead to each other.
+	b.run(t, script(`document.dispatchEvent(new CustomEvent('rebench:moment', { detail: 4800 }))`), chromedp.Sleep(50*time.Millisecond))
+	if tip := eval[string](t, b, `document.querySelector('.chart-tip').textContent`); !strings.Contains(tip, "Entry 4") {
+		t.Errorf("the moment t=4800 shows %q", tip)
+	}
+	b.run(t, script(`document.getElementById('plot-live').focus(); rebench.selectPoint('live', 't=600')`), chromedp.KeyEvent(kb.Enter))
+	if hash := eval[string](t, b, `location.hash`); hash != "#t=600" {
+		t.Errorf("choosing the first entry leads to %q", hash)
 	}
 	b.silent(t)
 }

@@ -335,7 +335,7 @@ func (b *curvesBuilder) one(s chosen, opacity float64, notes bool) {
 			m.opacity = 0.7
 		}
 		if b.o.Link != nil {
-			m.href = b.o.Link(s.Agent, p.TimeLimitS)
+			m.href = local(b.o.Link(s.Agent, p.TimeLimitS))
 		}
 		b.f.add(b.p, m)
 		if notes && !s.minor {
@@ -396,4 +396,12 @@ func (b *curvesBuilder) pointTip(s chosen, p analysis.CurvePoint) *tip {
 		t.rows = append(t.rows, [2]string{"Truncated", "longer attempts read at this time"})
 	}
 	return t
+}
+
+// local returns an address on this server, "" for any other.
+func local(href string) string {
+	if !strings.HasPrefix(href, "/") || strings.HasPrefix(href, "//") || strings.HasPrefix(href, "/\\") {
+		return ""
+	}
+	return href
 }

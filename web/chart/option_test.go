@@ -368,3 +368,11 @@ func TestHumanPercentiles(t *testing.T) {
 		t.Error("no humans, and nothing says so")
 	}
 }
+
+func TestLinksStayOnThisServer(t *testing.T) {
+	for href, want := range map[string]string{"/attempts?agent=x": "/attempts?agent=x", "//evil.example": "", "https://evil.example": "", "javascript:alert(1)": "", `/\evil.example`: "", "": ""} {
+		if got := local(href); got != want {
+			t.Errorf("local(%q) = %q, want %q", href, got, want)
+		}
+	}
+}

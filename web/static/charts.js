@@ -382,7 +382,8 @@
     state.pixels = null;
     drawKey(state, paint);
     drawReset(state);
-    if (state.meta.empty) state.el.textContent = state.meta.empty;
+    state.empty.textContent = state.meta.empty || '';
+    state.empty.hidden = !state.meta.empty;
   }
 
   function start(el) {
@@ -404,6 +405,8 @@
     };
     el.style.height = state.meta.height + 'px';
     state.chart = echarts.init(el, null, { renderer: 'canvas' });
+    state.empty = element('p', 'chart-empty');
+    el.append(state.empty);
     charts.set(el.dataset.chart, state);
     draw(state);
     listen(state);
@@ -417,7 +420,10 @@
     zr.on('click', (e) => {
       const i = nearest(state, e.offsetX, e.offsetY);
       show(state, i);
-      choose(state, i);
+      // A finger has not seen the tooltip before: its second tap follows a link.
+      const first = e.event && e.event.zrByTouch && state.touched !== i;
+      state.touched = i;
+      choose(state, i, !first);
     });
     zr.on('dblclick', () => setZoom(state, 0, 100));
     el.addEventListener('keydown', (e) => keydown(state, e));
@@ -471,13 +477,13 @@
     state.chart.getZr().setCursorStyle(p.href ? 'pointer' : 'default');
   }
 
-  function choose(state, i) {
+  function choose(state, i, follow) {
     const p = state.points[i];
     if (!p) return;
     const event = new CustomEvent('chart:select', { bubbles: true, cancelable: true, detail: { key: p.key } });
     if (!state.el.dispatchEvent(event)) return;
     if (/^t=\d+$/.test(p.key)) window.location.hash = p.key;
-    else if (isLocal(p.href)) window.location.assign(p.href);
+    else if (follow && isLocal(p.href)) window.location.assign(p.href);
   }
 
   // isLocal accepts addresses of this server only.
@@ -504,7 +510,7 @@
       const now = state.points[state.current];
       state.live.textContent = now ? [now.tip.title, ...now.tip.rows.map((r) => r.join(': '))].join('. ') : '';
     } else if (e.key === 'Enter' && p) {
-      choose(state, state.current);
+      choose(state, state.current, true);
     } else if (zooms[e.key] && state.source.dataZoom) {
       const z = state.chart.getOption().dataZoom[0], half = Math.min(50, (z.end - z.start) * zooms[e.key] / 2);
       const mid = Math.max(half, Math.min(100 - half, (z.start + z.end) / 2));
@@ -574,15 +580,17 @@
     return svg;
   }
 
-  // drawReset offers the way back while the chart is zoomed.
+  // drawReset says how to zoom, and offers the way back while the chart is zoomed.
   function drawReset(state) {
-    let item = state.key.querySelector('.chart-reset');
-    if (!state.source.dataZoom || !state.zoom) {
-      if (item) item.remove();
+    const old = state.key.querySelector('.chart-reset, .chart-hint');
+    if (old && state.zoom && old.classList.contains('chart-reset')) return; // may have the focus
+    if (old) old.remove();
+    if (!state.source.dataZoom) return;
+    if (!state.zoom) {
+      state.key.append(element('li', 'chart-key-item chart-hint', state.narrow ? 'Pinch to zoom' : 'Zoom with Ctrl and the wheel, or + and −'));
       return;
     }
-    if (item) return;
-    item = element('li', 'chart-key-item chart-reset');
+    const item = element('li', 'chart-key-item chart-reset');
     const button = element('button', 'chart-reset-button', 'Reset zoom');
     button.type = 'button';
     button.addEventListener('click', () => setZoom(state, 0, 100));
@@ -602,6 +610,7 @@
     const key = (state.points[state.current] || {}).key;
     state.source = typeof option === 'string' ? JSON.parse(option) : option;
     state.meta = state.source.rebench;
+    if (!state.meta.key.some((k) => k.group === state.focus)) state.focus = '';
     state.current = -1;
     draw(state);
     if (key) selectPoint(id, key);
