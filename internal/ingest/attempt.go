@@ -32,6 +32,9 @@ type Attempt struct {
 	// Appendable formats grow: a log with the same beginning is the same attempt
 	// further on. Others are whole.
 	Appendable bool
+	// NormalizationUnknown marks a row of METR's later form: its normalized score
+	// may rest on other reference scores than the published rows'.
+	NormalizationUnknown bool
 	// Source holds facts of the source that are not part of the log.
 	Source attemptlog.Extra
 	// SourceSHA256 is the digest of the part of the file that the attempt came

@@ -202,7 +202,7 @@ func (r *metrRow) checkScore(bad func(field, code, hint, format string, args ...
 
 // metrAttempt turns a row into an attempt.
 func (f *File) metrAttempt(src *source, r *metrRow) *Attempt {
-	a := &Attempt{File: src.name, Format: FormatMETRRuns, Line: r.line, NativeID: r.native, Source: r.source, part: src.part}
+	a := &Attempt{File: src.name, Format: FormatMETRRuns, Line: r.line, NativeID: r.native, Source: r.source, NormalizationUnknown: r.later, part: src.part}
 	a.Dataset = src.m.dataset(DatasetMETR)
 	h := &attemptlog.Header{
 		AttemptID:   attemptID(a.Dataset, a.NativeID),
@@ -267,7 +267,7 @@ func (f *File) metrScore(a *Attempt, r *metrRow) *attemptlog.Score {
 		return s
 	}
 	c, ok := f.opt.Constants[r.env.ID]
-	if !ok || r.later || *r.score == 0 || f.restatement.differs(r.env.ID) {
+	if !ok || r.later || *r.score == 0 || f.restatement.Differs(r.env.ID) {
 		return s
 	}
 	raw := c.Start + *r.score*(c.Reference-c.Start)

@@ -55,7 +55,8 @@ func (r *Restatement) NormalizedDifferently() bool {
 
 func (e EnvironmentRestatement) differs() bool { return e.Ratio != 0 || e.Clipped > 0 }
 
-func (r *Restatement) differs(id rebench.EnvironmentID) bool {
+// Differs reports whether one environment's scores are normalized differently.
+func (r *Restatement) Differs(id rebench.EnvironmentID) bool {
 	return r != nil && slices.ContainsFunc(r.Environments, func(e EnvironmentRestatement) bool { return e.Environment == id && e.differs() })
 }
 

@@ -48,7 +48,11 @@ const (
 	Revised   Outcome = "revised"
 	Held      Outcome = "held" // a revision that did not become current
 	Unchanged Outcome = "unchanged"
+	Skipped   Outcome = "skipped" // Item.Write returned ErrSkip
 )
+
+// ErrSkip is what Item.Write returns to leave its attempt out of the import.
+var ErrSkip = errors.New("skip this attempt")
 
 // Result is the outcome for one Item.
 type Result struct {
@@ -259,6 +263,9 @@ func (im *importer) add(item Item) (Result, error) {
 	}
 	im.log.reset()
 	content, err := item.Write(im.log)
+	if errors.Is(err, ErrSkip) {
+		return Result{AttemptID: item.ID, Outcome: Skipped}, im.log.discard()
+	}
 	if err != nil {
 		return Result{}, err
 	}

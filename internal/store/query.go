@@ -121,6 +121,29 @@ r.time_limit_ms, r.duration_ms, r.final_normalized, r.final_raw, r.cost_usd, r.h
 	return out, rows.Err()
 }
 
+// Final is the current score of an attempt.
+type Final struct {
+	Environment rebench.EnvironmentID
+	Agent       string // name
+	Normalized  *float64
+}
+
+// Finals returns the current scores of a dataset by native id.
+func (s *Store) Finals(ctx context.Context, dataset string) (map[string]Final, error) {
+	var rows []struct {
+		NativeID, Environment, Name string
+		FinalNormalized             *float64
+	}
+	err := s.reader.WithContext(ctx).Raw(`SELECT a.native_id, a.environment, g.name, r.final_normalized FROM attempts a
+JOIN current_revisions c ON c.attempt_pk = a.pk AND c.data_revision = (SELECT MAX(data_revision) FROM current_revisions WHERE attempt_pk = a.pk)
+JOIN revisions r ON r.id = c.revision_id JOIN agents g ON g.id = r.agent_id WHERE a.dataset = ?`, dataset).Scan(&rows).Error
+	out := make(map[string]Final, len(rows))
+	for _, r := range rows {
+		out[r.NativeID] = Final{Environment: rebench.EnvironmentID(r.Environment), Agent: r.Name, Normalized: r.FinalNormalized}
+	}
+	return out, err
+}
+
 // flagState is what an attempt's flags amount to: the latest statement of each kind.
 type flagState struct{ suspected, invalid, retracted bool }
 

@@ -1,0 +1,416 @@
+// Package upload plans and performs the import of uploaded files: it joins the
+// decoders of package ingest with the store, and reports what was or would be
+// created, revised, left unchanged or refused, and why.
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"rebench/internal/attemptlog"
+	"rebench/internal/ingest"
+	"rebench/internal/intake"
+	"rebench/internal/published"
+	"rebench/internal/rebench"
+	"rebench/internal/store"
+)
+
+// File is one uploaded file, spooled to disk.
+type File struct {
+	Name   string // as uploaded; shown, never used as a path
+	Path   string
+	Size   int64
+	SHA256 string
+}
+
+// Options says how files are imported.
+type Options struct {
+	Mapping ingest.Mapping
+	Author  string
+	// Partial imports the valid attempts of files that also hold faulty ones.
+	Partial bool
+	// MakeCurrent lets restated rows become current although their file is
+	// normalized differently from what is known.
+	MakeCurrent bool
+	Progress    func(done, total int64) // bytes of files decoded; may be nil
+}
+
+// Element is one attempt of a report.
+type Element struct {
+	File        string                `json:"file"`
+	Line        int                   `json:"line,omitempty"`
+	AttemptID   string                `json:"attempt_id"`
+	Environment rebench.EnvironmentID `json:"environment"`
+	Profile     rebench.Profile       `json:"profile"`
+	Agent       string                `json:"agent"` // name, "human" for people
+	Revision    int                   `json:"revision"`
+	Current     bool                  `json:"current"` // false: kept as a revision that is not shown
+	Score       *float64              `json:"score"`   // final normalized score, nil when it cannot be normalized
+	Raw         *float64              `json:"raw"`
+	Unranked    string                `json:"unranked,omitempty"` // why it is in no ranking
+}
+
+// FileReport is what one uploaded file was recognised as.
+type FileReport struct {
+	Name       string             `json:"file"`
+	Format     ingest.Format      `json:"format"`
+	Bytes      int64              `json:"bytes"`
+	Attempts   int                `json:"attempts"`
+	Redactions int                `json:"redactions"` // secrets replaced before storing
+	Needs      []string           `json:"needs_mapping"`
+	ScoreKeys  []string           `json:"score_keys,omitempty"`
+	Restated   []string           `json:"restated,omitempty"` // how a METR file differs from what is known
+	Warnings   []attemptlog.Fault `json:"warnings"`
+	Errors     []attemptlog.Fault `json:"errors"`
+	Created    int                `json:"created"`
+	Revised    int                `json:"revised"`
+	Unchanged  int                `json:"unchanged"`
+	Refused    int                `json:"refused"`
+}
+
+// Report is what an upload did or, for a plan, would do.
+type Report struct {
+	DataRevision int64              `json:"data_revision"`
+	Created      []Element          `json:"created"`
+	Revised      []Element          `json:"revised"`
+	Unchanged    []Element          `json:"unchanged"`
+	Errors       []attemptlog.Fault `json:"errors"`
+	Files        []FileReport       `json:"files"`
+	// Held reports that revised elements were kept back because their file is
+	// normalized differently; Options.MakeCurrent would make them current.
+	Held bool `json:"held"`
+}
+
+// ErrFaulty reports that files have faults and nothing was imported; the report
+// that comes with it lists them.
+var ErrFaulty = errors.New("the files have faults")
+
+// Service plans and performs imports.
+type Service struct {
+	Store   *store.Store
+	TempDir string // for archive members while they are read; "" is the system's
+}
+
+// Plan reports what Import would do, without writing. It returns ErrFaulty with
+// the whole report when Import would refuse the files.
+func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, error) {
+	b := newBatch(s, files, o)
+	err := s.Store.Preview(ctx, b.items(ctx), b.record)
+	if err != nil {
+		return nil, err
+	}
+	b.finish()
+	return b.report, b.verdict()
+}
+
+// Import imports files in one transaction: all attempts or, when something is
+// faulty and Options.Partial is not set, none and ErrFaulty with the report.
+func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report, error) {
+	b := newBatch(s, files, o)
+	var names []string
+	up := store.Upload{Author: o.Author, SHA256: files[0].SHA256}
+	for _, f := range files {
+		names, up.Bytes = append(names, f.Name), up.Bytes+f.Size
+	}
+	up.FileName = strings.Join(names, ", ")
+	items := func(yield func(store.Item, error) bool) {
+		for item, err := range b.items(ctx) {
+			if !yield(item, err) {
+				return
+			}
+		}
+		b.finish()
+		if err := b.verdict(); err != nil {
+			yield(store.Item{}, err)
+		}
+	}
+	rev, err := s.Store.Import(ctx, up, "upload: "+up.FileName, items, b.record)
+	if errors.Is(err, ErrFaulty) {
+		b.report.Created, b.report.Revised, b.report.Unchanged = []Element{}, []Element{}, []Element{}
+		return b.report, ErrFaulty
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.report.DataRevision = rev.ID
+	return b.report, nil
+}
+
+// batch is the import of several files in progress.
+type batch struct {
+	service *Service
+	files   []File
+	options Options
+	report  *Report
+	file    *FileReport     // being decoded
+	attempt *ingest.Attempt // handed to the store last
+	prior   map[string]map[string]ingest.Prior
+	err     error // of the attempt handed over last, when it is its own fault
+	total   int64
+	done    int64
+}
+
+func newBatch(s *Service, files []File, o Options) *batch {
+	b := &batch{service: s, files: files, options: o, prior: map[string]map[string]ingest.Prior{},
+		report: &Report{Created: []Element{}, Revised: []Element{}, Unchanged: []Element{}, Errors: []attemptlog.Fault{}}}
+	b.report.Files = make([]FileReport, 0, len(files))
+	for _, f := range files {
+		b.total += f.Size
+	}
+	return b
+}
+
+// items decodes the files one after another. Faulty attempts are skipped and
+// reported; an error ends everything.
+func (b *batch) items(ctx context.Context) func(yield func(store.Item, error) bool) {
+	return func(yield func(store.Item, error) bool) {
+		for _, file := range b.files {
+			more, err := b.decode(ctx, file, yield)
+			if err != nil {
+				yield(store.Item{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+func (b *batch) decode(ctx context.Context, file File, yield func(store.Item, error) bool) (more bool, err error) {
+	r, err := os.Open(file.Path)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	b.report.Files = append(b.report.Files, FileReport{Name: file.Name, Bytes: file.Size, Needs: []string{}, Warnings: []attemptlog.Fault{}, Errors: []attemptlog.Fault{}})
+	b.file = &b.report.Files[len(b.report.Files)-1]
+	var priorErr error
+	f := ingest.Open(ctx, file.Name, b.counted(r), file.Size, ingest.Options{
+		Mapping: b.options.Mapping, Constants: ingest.PublishedConstants(), TempDir: b.service.TempDir,
+		Prior: func(dataset, native string) (ingest.Prior, bool) {
+			p, err := b.priorOf(ctx, dataset)
+			priorErr = errors.Join(priorErr, err)
+			known, ok := p[native]
+			return known, ok
+		},
+	})
+	for a := range f.Attempts() {
+		if priorErr != nil {
+			return false, priorErr
+		}
+		item, ok, err := b.item(f, a, file)
+		if err != nil {
+			return false, err
+		}
+		if ok && !yield(item, nil) {
+			return false, nil
+		}
+	}
+	if err := f.Err(); err != nil {
+		return false, err
+	}
+	b.close(f)
+	return true, nil
+}
+
+// item turns an attempt into an import; ok is false when it cannot be one.
+func (b *batch) item(f *ingest.File, a *ingest.Attempt, file File) (item store.Item, ok bool, err error) {
+	b.file.Attempts++
+	b.attempt, b.err = a, nil
+	for _, key := range a.ScoreKeys {
+		if !slices.Contains(b.file.ScoreKeys, key) {
+			b.file.ScoreKeys = append(b.file.ScoreKeys, key)
+		}
+	}
+	if len(a.NeedsMapping) > 0 {
+		b.file.Refused++
+		return item, false, nil
+	}
+	b.useMETRScale(a)
+	m := intake.Meta{Dataset: a.Dataset, NativeID: a.NativeID, SourceFile: a.File, SourceLine: a.Line, SourceSHA256: a.SourceSHA256,
+		ZoneUnknown: a.ZoneUnknown, Extra: map[string]string{}, Note: "uploaded by " + b.options.Author}
+	if m.SourceSHA256 == "" {
+		m.SourceSHA256 = file.SHA256
+	}
+	if a.DurationS != nil {
+		m.Duration = time.Duration(*a.DurationS * float64(time.Second))
+	}
+	for _, x := range a.Source {
+		m.Extra[x.Key] = string(x.Value)
+	}
+	b.restated(f, a, &m)
+	item, err = intake.NewItem(a.Header, m, b.log(a))
+	if err != nil {
+		b.fault(attemptlog.Fault{File: a.File, Line: a.Line, Field: "header", Code: "bad_value", Detail: err.Error()})
+		b.file.Refused++
+		return item, false, nil
+	}
+	item, err = published.Complete(item)
+	return item, err == nil, err
+}
+
+// log reads the attempt; one that is faulty is skipped, and its faults are in
+// the file's account.
+func (b *batch) log(a *ingest.Attempt) intake.Log {
+	read := intake.FromIngest(a)
+	return func(add func(*attemptlog.Line) error) (attemptlog.Summary, error) {
+		summary, err := read(add)
+		if faults := (attemptlog.Faults)(nil); errors.As(err, &faults) {
+			return summary, store.ErrSkip
+		}
+		return summary, err
+	}
+}
+
+// restated keeps rows of a METR file that is normalized differently from
+// becoming current, and new rows of it out of rankings.
+func (b *batch) restated(f *ingest.File, a *ingest.Attempt, m *intake.Meta) {
+	r := f.Restatement()
+	if a.Format != ingest.FormatMETRRuns || b.options.MakeCurrent {
+		return
+	}
+	env := rebench.EnvironmentID(a.Header.Environment.ID)
+	if r.NormalizedDifferently() {
+		m.Hold = true
+		m.Note = "restated with another normalization; " + m.Note
+	}
+	if a.NormalizationUnknown || r.Differs(env) {
+		m.Unranked = "normalized by other reference scores than the published rows"
+	}
+}
+
+// useMETRScale gives logs of METR's own scorers in the paper's conditions the
+// starting and reference scores that METR's published rows were normalized with,
+// unless the uploader states others.
+func (b *batch) useMETRScale(a *ingest.Attempt) {
+	h := a.Header
+	if h.Environment.Profile != string(rebench.ProfilePaper) || h.Scoring.StartRaw != nil {
+		return
+	}
+	if !slices.Contains([]ingest.Format{ingest.FormatScoreLog, ingest.FormatScoreLogNew, ingest.FormatVivaria}, a.Format) {
+		return
+	}
+	c, ok := ingest.PublishedConstants()[rebench.EnvironmentID(h.Environment.ID)]
+	if !ok {
+		return
+	}
+	h.Scoring.StartRaw, h.Scoring.ReferenceRaw = &c.Start, &c.Reference
+	h.Environment.Version = rebench.ScorerMETRPublished
+	b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: a.File, Line: a.Line, Field: "scoring", Code: "published_scale",
+		Detail: fmt.Sprintf("the log is of METR's own scorer in the paper's conditions, so its raw scores are normalized as the published rows are: start %g, reference %g", c.Start, c.Reference),
+		Hint:   "state others in mapping.scoring if they apply"})
+}
+
+func (b *batch) priorOf(ctx context.Context, dataset string) (map[string]ingest.Prior, error) {
+	if p, ok := b.prior[dataset]; ok {
+		return p, nil
+	}
+	finals, err := b.service.Store.Finals(ctx, dataset)
+	if err != nil {
+		return nil, err
+	}
+	p := make(map[string]ingest.Prior, len(finals))
+	for native, f := range finals {
+		p[native] = ingest.Prior{Environment: f.Environment, Alias: f.Agent, Normalized: f.Normalized}
+	}
+	b.prior[dataset] = p
+	return p, nil
+}
+
+// record hears the store's result for the attempt handed over last.
+func (b *batch) record(r store.Result) error {
+	a := b.attempt
+	e := Element{File: a.File, Line: a.Line, AttemptID: r.AttemptID, Environment: rebench.EnvironmentID(a.Header.Environment.ID),
+		Profile: rebench.Profile(a.Header.Environment.Profile), Revision: r.Revision, Agent: rebench.HumanName,
+		Current: r.Outcome == store.Created || r.Outcome == store.Revised, Unranked: r.Attempt.Unranked, Raw: r.Attempt.FinalRaw}
+	if a.Header.Agent != nil {
+		e.Agent = a.Header.Agent.Name
+	}
+	if r.Attempt.FinalKnown {
+		score := r.Attempt.Final
+		e.Score = &score
+	}
+	switch r.Outcome {
+	case store.Created:
+		b.file.Created++
+		b.report.Created = append(b.report.Created, e)
+	case store.Revised, store.Held:
+		b.file.Revised++
+		b.report.Held = b.report.Held || r.Outcome == store.Held
+		b.report.Revised = append(b.report.Revised, e)
+	case store.Unchanged:
+		b.file.Unchanged++
+		b.report.Unchanged = append(b.report.Unchanged, e)
+	case store.Skipped:
+		b.file.Refused++
+	}
+	return nil
+}
+
+func (b *batch) fault(f attemptlog.Fault) {
+	b.file.Errors = append(b.file.Errors, f)
+	b.report.Errors = append(b.report.Errors, f)
+}
+
+// close completes the report of a file.
+func (b *batch) close(f *ingest.File) {
+	b.file.Format, b.file.Redactions = f.Format, f.Redactions()
+	b.file.Needs = append(b.file.Needs, f.NeedsMapping()...)
+	b.file.Warnings = append(b.file.Warnings, f.Warnings()...)
+	for _, x := range f.Faults() {
+		b.fault(x)
+	}
+	if r := f.Restatement(); r != nil {
+		for _, e := range r.Environments {
+			b.file.Restated = append(b.file.Restated, e.String())
+		}
+		for _, a := range r.Aliases {
+			b.file.Restated = append(b.file.Restated, fmt.Sprintf("%d rows of %s are now of %s", a.Rows, a.From, a.To))
+		}
+	}
+	if b.file.Attempts == 0 && len(b.file.Errors) == 0 {
+		b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: b.file.Name, Code: ingest.CodeNoAttempts, Detail: "the file holds no attempts"})
+	}
+}
+
+func (b *batch) finish() {
+	if b.options.Progress != nil {
+		b.options.Progress(b.total, b.total)
+	}
+}
+
+// verdict refuses the whole upload for any fault, unless the uploader wants the
+// valid part, of which there must be some.
+func (b *batch) verdict() error {
+	if len(b.report.Errors) == 0 || b.options.Partial && len(b.report.Created)+len(b.report.Revised)+len(b.report.Unchanged) > 0 {
+		return nil
+	}
+	return ErrFaulty
+}
+
+// counted reports progress while a file is read.
+func (b *batch) counted(r io.ReaderAt) io.ReaderAt {
+	if b.options.Progress == nil {
+		return r
+	}
+	return progressReader{r, b}
+}
+
+type progressReader struct {
+	r io.ReaderAt
+	b *batch
+}
+
+func (p progressReader) ReadAt(buf []byte, off int64) (int, error) {
+	n, err := p.r.ReadAt(buf, off)
+	p.b.done = min(p.b.done+int64(n), p.b.total)
+	p.b.options.Progress(p.b.done, p.b.total)
+	return n, err
+}
