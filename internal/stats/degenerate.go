@@ -41,7 +41,9 @@ const (
 	CoverageSaturated
 )
 
-// CoverageFigures are percentages measured by the program in ./coverage.
+// CoverageFigures are percentages as the program in ./coverage measures them, with
+// averages rounded outwards where they differ between numbers of attempts; its
+// test holds them to the simulation.
 type CoverageFigures struct {
 	// Condition says which suite scores the figures hold for.
 	Condition string
@@ -59,7 +61,7 @@ func (c CoverageClass) Figures() CoverageFigures {
 	case CoverageScarce:
 		return CoverageFigures{"k < n < 4k", 81, 86, 52}
 	}
-	return CoverageFigures{"k = n", 77, 77, 58}
+	return CoverageFigures{"k = n", 72, 75, 45}
 }
 
 // Coverage returns the class of a suite score of k attempts: that of the cell
@@ -86,13 +88,9 @@ func Coverage(cells []*Cell, k int) CoverageClass {
 // cells, one per environment.
 func CoverageText(cells []*Cell, k int) string {
 	f := Coverage(cells, k).Figures()
-	mean := fmt.Sprintf("%d-%d%%", f.MeanLow, f.MeanHigh)
-	if f.MeanLow == f.MeanHigh {
-		mean = fmt.Sprintf("%d%%", f.MeanLow)
-	}
 	these := "this one environment"
 	if len(cells) != 1 {
 		these = fmt.Sprintf("these %d environments", len(cells))
 	}
-	return fmt.Sprintf("Nominal 95%%, conditional on %s. In simulations based on these data it covered on average %s for %s (worst %d%%). Misses are mostly a true value above the interval: attempts cannot reveal a rarer, better result.", these, mean, f.Condition, f.Worst)
+	return fmt.Sprintf("Nominal 95%%, conditional on %s. In simulations based on these data it covered on average %d-%d%% for %s (worst %d%%). Misses are mostly a true value above the interval: attempts cannot reveal a rarer, better result.", these, f.MeanLow, f.MeanHigh, f.Condition, f.Worst)
 }
