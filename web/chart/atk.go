@@ -18,9 +18,12 @@ func EnvironmentAtK(s *analysis.EnvironmentSummary, src Source) *Figure {
 		b.f.Notes = append(b.f.Notes, "The score is hidden from the solver, so nobody can pick the best: score@k is the mean for every k.")
 	}
 	groups := orderedGroups(s.Groups)
+	n := 0
 	for _, g := range groups {
 		b.labels = append(b.labels, g.Agent)
+		n += g.N
 	}
+	b.f.Subtitle += "; " + count(n, "attempt")
 	b.start()
 	for _, g := range groups {
 		limit := duration(g.TimeLimitS)
@@ -41,8 +44,13 @@ func ScoreAtK(s *analysis.ScoreAtK) *Figure {
 	if len(cells) == 0 {
 		cells = s.PerEnv
 	}
+	n := 0
 	for _, c := range cells {
 		b.labels = append(b.labels, string(c.Environment))
+		n += c.N
+	}
+	if n > 0 {
+		b.f.Subtitle += "; " + count(n, "attempt")
 	}
 	b.start()
 	for _, c := range cells {

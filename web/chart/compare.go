@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
@@ -14,10 +15,11 @@ func Compare(c *analysis.Comparison) *Figure {
 	f := &Figure{Source: Source{Revision: c.DataRevision}, zoom: true, Height: 420}
 	p := &panel{}
 	f.panels = []*panel{p}
-	a, b := shownName(c.A.Agent), shownName(c.B.Agent)
-	f.Title = fmt.Sprintf("Is %s ahead of %s at equal total time?", a, b)
-	f.Subtitle = sentence("; ", "Difference of mean scores over "+environmentsText(c.View.Environments), viewText(c.View, withHumans(c)))
-	f.HowToRead = fmt.Sprintf("Above the line %s is ahead, below it %s. Shaded is the nominal 95%% interval: where it holds 0, either may be ahead.", a, b)
+	a, verb := inSentence(c.A.Agent)
+	b, _ := inSentence(c.B.Agent)
+	f.Title = fmt.Sprintf("%s %s ahead of %s at equal total time?", strings.ToUpper(verb[:1])+verb[1:], a, b)
+	f.Subtitle = sentence("; ", "Difference of mean scores over "+environmentsText(c.View.Environments), viewText(c.View, withHumans(c)), attemptsText(c))
+	f.HowToRead = fmt.Sprintf("Above the line: %s ahead; below it: %s ahead. Shaded is the nominal 95%% interval: where it holds 0, either may be ahead.", a, b)
 
 	var pts []bandPoint
 	var xs []float64
@@ -54,6 +56,14 @@ func Compare(c *analysis.Comparison) *Figure {
 	compareCurve(f, p, c, pts)
 	f.Alt = compareAlt(f, c)
 	return f.finish()
+}
+
+// attemptsText says how many attempts each side has at the budget shown.
+func attemptsText(c *analysis.Comparison) string {
+	if c.A.NAttempts == 0 && c.B.NAttempts == 0 {
+		return ""
+	}
+	return fmt.Sprintf("n = %d and %d attempts at %s", c.A.NAttempts, c.B.NAttempts, duration(c.BudgetS))
 }
 
 func withHumans(c *analysis.Comparison) bool {
@@ -165,11 +175,12 @@ func compareAlt(f *Figure, c *analysis.Comparison) string {
 // CompareEnvironments plots the difference A - B at one total time, overall and in
 // each environment, as dots with 95% intervals.
 func CompareEnvironments(c *analysis.Comparison) *Figure {
-	a, b := shownName(c.A.Agent), shownName(c.B.Agent)
+	a, verb := inSentence(c.A.Agent)
+	b, _ := inSentence(c.B.Agent)
 	f := &Figure{Source: Source{Revision: c.DataRevision}}
-	f.Title = fmt.Sprintf("Where is %s ahead of %s?", a, b)
-	f.Subtitle = sentence("; ", "Difference of scores in each environment at "+duration(c.BudgetS)+" in total", viewText(c.View, withHumans(c)))
-	f.HowToRead = fmt.Sprintf("Right of the line %s is ahead, left of it %s. Bars are nominal 95%% intervals.", a, b)
+	f.Title = fmt.Sprintf("Where %s %s ahead of %s?", verb, a, b)
+	f.Subtitle = sentence("; ", "Difference of scores in each environment at "+duration(c.BudgetS)+" in total", viewText(c.View, withHumans(c)), attemptsText(c))
+	f.HowToRead = fmt.Sprintf("Right of the line: %s ahead; left of it: %s ahead. Bars are nominal 95%% intervals.", a, b)
 	r := newRows(f, "difference [95% interval]", "n of A, B")
 	if c.Overall != nil {
 		r.difference("Overall", *c.Overall, "", true)

@@ -216,16 +216,16 @@ func count(n int, noun string) string {
 
 func score(v float64) string { return number(v, 3) }
 
-// interval writes "[0.26, 0.44]", with an unknown upper end "[0.26, open)".
+// interval writes "[0.26, 0.44]", with an unknown upper end "[0.26, open]".
 func interval(low, high *float64) string {
 	low, high = known(low), known(high)
 	switch {
 	case low == nil && high == nil:
 		return "not available"
 	case high == nil:
-		return "[" + number(*low, 2) + ", open)"
+		return "[" + number(*low, 2) + ", open]"
 	case low == nil:
-		return "(open, " + number(*high, 2) + "]"
+		return "[open, " + number(*high, 2) + "]"
 	}
 	return "[" + number(*low, 2) + ", " + number(*high, 2) + "]"
 }
@@ -241,6 +241,14 @@ func shownName(label string) string {
 		return "Human experts"
 	}
 	return plain(label)
+}
+
+// inSentence is an agent's name within a sentence, with the verb that it takes.
+func inSentence(label string) (name, verb string) {
+	if label == rebench.HumanName {
+		return "human experts", "are"
+	}
+	return plain(label), "is"
 }
 
 // plain replaces characters that would not show as themselves: controls and the

@@ -47,7 +47,7 @@ func sampleComparison() *analysis.Comparison {
 		return analysis.Difference{A: a, B: b, D: a - b, CILow: &low, CIHigh: &high, PAGreater: 0.97}
 	}
 	overall := d(0.351, 0.25, 0.02, 0.18)
-	c := &analysis.Comparison{View: sampleView(), BudgetS: 28800, A: analysis.ComparedAgent{Agent: "o1-preview", Kind: rebench.KindAgent},
+	c := &analysis.Comparison{View: sampleView(), BudgetS: 28800, A: analysis.ComparedAgent{Agent: "o1-preview", Kind: rebench.KindAgent, NAttempts: 111},
 		B: analysis.ComparedAgent{Agent: "GPT-4o", Kind: rebench.KindAgent}, Overall: &overall,
 		OverTime:  []analysis.BudgetDiff{{BudgetS: 7200, KA: 1, KB: 4, Difference: d(0.1, 0.15, -0.1, 0.02)}, {BudgetS: 28800, KA: 4, KB: 16, Difference: overall}},
 		Crossover: &analysis.CrossoverResult{Budgets: []float64{14400}, Low: ptr(9000.0), High: ptr(20000.0), Verdict: "crosses"}}
