@@ -145,3 +145,36 @@ func BenchmarkPercentileInterval(b *testing.B) {
 		sink += lo + hi
 	}
 }
+
+// BenchmarkRanks ranks twelve scores of 10,000 draws, a leaderboard.
+func BenchmarkRanks(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var scores []SuiteScore
+	for range 12 {
+		draws := make([]float64, 10_000)
+		for i := range draws {
+			draws[i] = rng.NormFloat64()
+		}
+		scores = append(scores, SuiteScore{Draws: draws, Interval: Interval{Low: &sink, High: &sink}})
+	}
+	for range b.N {
+		if _, err := Ranks(scores); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkHonestBest cross-fits five allocations of the published rows.
+func BenchmarkHonestBest(b *testing.B) {
+	var candidates []Candidate
+	for _, row := range publishedTable(b) {
+		if len(row.cells) == 7 && row.ks[len(row.ks)-1] >= 8 {
+			candidates = append(candidates, Candidate{K: 4, Cells: row.cells})
+		}
+	}
+	for range b.N {
+		if _, err := HonestBest(candidates); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -77,30 +77,64 @@ func HonestBest(candidates []Candidate) (HonestScore, error) {
 func (c *Cell) addSplits(k int, selection, rest *[honestSplits]float64) {
 	n, ke := c.N(), c.EffectiveK(k)
 	size := min(n/2, n-ke)
-	v := bestOfKTable(size, ke, WithReplacement)
-	u := bestOfKTable(n-size, ke, WithoutReplacement)
-	g := c.stream("split")
+	sp := newSplitter(c, size)
+	v := scoreWeights(bestOfKTable(size, ke, WithReplacement))
+	u := scoreWeights(bestOfKTable(n-size, ke, WithoutReplacement))
 	for s := range honestSplits {
-		a, b := c.split(&g, size, v, u)
+		a, b := sp.split(v, u)
 		selection[s] += a
 		rest[s] += b
 	}
 }
 
-// split draws a subset of the given size and returns the estimate by table v on
-// it and by table u on the rest. One pass in ascending order sees both parts
-// sorted (selection sampling, Knuth, TAOCP vol. 2, 3.4.2, Algorithm S).
-func (c *Cell) split(g *generator, size int, v, u []float64) (inside, outside float64) {
-	n := len(c.sorted)
+// scoreWeights returns the weight of each ascending score in the estimate that a
+// table of bestOfKTable gives, and a 0 for the place after the last.
+func scoreWeights(f []float64) []float64 {
+	w := make([]float64, len(f))
+	for i := range len(f) - 1 {
+		w[i] = f[i+1] - f[i]
+	}
+	return w
+}
+
+// splitter draws random subsets of a cell's attempts.
+type splitter struct {
+	rng    generator
+	sorted []float64
+	size   int
+	order  []uint32 // a permutation; its first size elements are the subset
+	inside []int    // per attempt 1 if it is in the subset, else 0
+}
+
+func newSplitter(c *Cell, size int) *splitter {
+	n := c.N()
+	s := &splitter{rng: c.stream("split"), sorted: c.sorted, size: size, order: make([]uint32, n), inside: make([]int, n)}
+	for i := range s.order {
+		s.order[i] = uint32(i)
+	}
+	return s
+}
+
+// split draws a subset and returns the weighted sums of its scores and of the
+// others, each taken in ascending order, with weights v and u.
+func (s *splitter) split(v, u []float64) (inside, outside float64) {
+	// A partial Fisher-Yates shuffle, which may start from any permutation.
+	clear(s.inside)
+	n := len(s.order)
+	for i := range s.size {
+		j := i + int(s.rng.below(uint64(n-i)))
+		s.order[i], s.order[j] = s.order[j], s.order[i]
+		s.inside[s.order[i]] = 1
+	}
 	taken, left := 0, 0
-	for i, x := range c.sorted {
-		if g.below(uint64(n-i)) < uint64(size-taken) {
-			inside += (v[taken+1] - v[taken]) * x
-			taken++
-		} else {
-			outside += (u[left+1] - u[left]) * x
-			left++
-		}
+	for i, x := range s.sorted {
+		// Without a branch, which would be a coin toss.
+		in := s.inside[i]
+		share := float64(in)
+		inside += share * v[taken] * x
+		outside += (1 - share) * u[left] * x
+		taken += in
+		left += 1 - in
 	}
 	return inside, outside
 }

@@ -10,14 +10,14 @@ import (
 
 func TestSplitIsUniform(t *testing.T) {
 	c := mustCell(t, "k", []float64{1, 10, 100, 1000}, false)
-	g := c.stream("test")
+	sp := newSplitter(c, 2)
 	// With k = 1 the inside is a mean of two: the sum names the pair.
-	mean := bestOfKTable(2, 1, WithReplacement)
+	mean := scoreWeights(bestOfKTable(2, 1, WithReplacement))
 	const b = 60_000
 	var sets []int
 	names := map[float64]int{11: 0, 101: 1, 1001: 2, 110: 3, 1010: 4, 1100: 5}
 	for range b {
-		inside, outside := c.split(&g, 2, mean, mean)
+		inside, outside := sp.split(mean, mean)
 		set, known := names[math.Round(2*inside)]
 		if !known || math.Abs(2*inside+2*outside-1111) > 1e-9 {
 			t.Fatalf("split into %v and %v", inside, outside)
@@ -127,5 +127,36 @@ func TestHonestBestRemovesTheWinnersCurse(t *testing.T) {
 	}
 	if math.Abs(honest-2.0/3) > 0.01 {
 		t.Errorf("honest score is %.4f, want 0.667 within 0.01", honest)
+	}
+}
+
+// Both estimates of a split must be those of the two parts as cells of their own.
+func TestSplitEstimatesEqualThoseOfTheParts(t *testing.T) {
+	x := []float64{0, 0, 0.1, 0.4, 0.4, 1.5, 2, 7, 0.3}
+	c := mustCell(t, "k", x, false)
+	for _, k := range []int{1, 2, 4, 7} {
+		size := min(len(x)/2, len(x)-k)
+		sp := newSplitter(c, size)
+		v := scoreWeights(bestOfKTable(size, k, WithReplacement))
+		u := scoreWeights(bestOfKTable(len(x)-size, k, WithoutReplacement))
+		for range 50 {
+			a, b := sp.split(v, u)
+			var in, out []float64
+			for i, s := range c.sorted {
+				if sp.inside[i] == 1 {
+					in = append(in, s)
+				} else {
+					out = append(out, s)
+				}
+			}
+			if len(in) != size {
+				t.Fatalf("k = %d: %d attempts selected, want %d", k, len(in), size)
+			}
+			wantA := mustCell(t, "", in, false).ScoreAtK(k, WithReplacement)
+			wantB := mustCell(t, "", out, false).ScoreAtK(k, WithoutReplacement)
+			if math.Abs(a-wantA) > 1e-12 || math.Abs(b-wantB) > 1e-12 {
+				t.Errorf("k = %d: estimates %v and %v of %v and %v, want %v and %v", k, a, b, in, out, wantA, wantB)
+			}
+		}
 	}
 }

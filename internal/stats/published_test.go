@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -176,5 +177,49 @@ func TestPaper71(t *testing.T) {
 	}
 	if got := strconv.FormatFloat(sum/float64(n), 'f', 3, 64); got != "0.669" {
 		t.Errorf("run-weighted mean %s, want 0.669", got)
+	}
+}
+
+// testdata/numpy_table.csv is the output of testdata/numpy_score_at_k.py: the same
+// table by a plain bootstrap in numpy, in METR's convention. Points must agree as
+// printed, interval ends within the Monte Carlo error of both sides.
+func TestTableEqualsNumpy(t *testing.T) {
+	f, err := os.Open("testdata/numpy_table.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 48 {
+		t.Fatalf("%d rows, want a header and 47", len(rows))
+	}
+	runs := readRuns(t)
+	number := func(text string) float64 {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	const b = 20_000
+	for _, row := range rows[1:] {
+		limit, k := int(number(row[1])), int(number(row[2]))
+		cells := agentCells(t, runs, row[0], limit, true)
+		if got := SuiteScoreAtK(cells, k, WithoutReplacement); math.Abs(got-number(row[3])) > 6e-7 {
+			t.Errorf("%s %d s x %d: score %.6f, numpy %s", row[0], limit, k, got, row[3])
+		}
+		draws := SuiteDraws(cells, []int{k}, b, WithoutReplacement, Metr)[0]
+		for i, q := range []float64{0.025, 0.975} {
+			// An end of numpy's 5,000 draws is off by more than these ranks with a
+			// probability of about one in a million.
+			rank := 5 * math.Sqrt(q*(1-q)/5000) * 1.2
+			lo, hi := Quantile(draws, max(0, q-rank)), Quantile(draws, min(1, q+rank))
+			if got := number(row[4+i]); got < lo-1e-6 || got > hi+1e-6 {
+				t.Errorf("%s %d s x %d: %v quantile is %v in numpy, expected within [%.6f, %.6f]", row[0], limit, k, q, got, lo, hi)
+			}
+		}
 	}
 }
