@@ -36,6 +36,10 @@
     search.select();
   });
 
+  // On a phone the page list scrolls; the current page stays in sight.
+  var here = document.querySelector(".nav [aria-current]");
+  if (here) here.closest(".nav").scrollLeft = Math.max(0, here.offsetLeft - 48);
+
   // Settings fold into one line on a phone.
   if (matchMedia("(max-width: 640px)").matches) {
     document.querySelectorAll("[data-fold-on-phone]").forEach(function (d) { d.open = false; });

@@ -29,6 +29,20 @@ func (d AttemptsData) shownWords() string {
 	return fmt.Sprintf("; %s on this page", grouped(len(d.List.Attempts)))
 }
 
+// filterState says how many filters restrict the list.
+func filterState(p Page) string {
+	n := 0
+	for key := range p.Query {
+		if key != "sort" && key != "page_token" && key != "asof" {
+			n++
+		}
+	}
+	if n == 0 {
+		return "none set"
+	}
+	return fmt.Sprintf("%d set", n)
+}
+
 func nextPage(p Page, token string) string {
 	q := Canonical(p.Path, p.Query)
 	q.Set("page_token", token)

@@ -79,6 +79,9 @@ func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding,
 	}
 	f.Words = fmt.Sprintf("Ahead of %s by %s %s; bootstrap support %s.", lead.Below, number(lead.D, 3),
 		signedInterval(lead.CILow, lead.CIHigh), support(lead.PAGreater))
+	if !lead.Separated && (lead.CILow != nil && *lead.CILow > 0) {
+		f.Words += " The interval of this pair alone excludes 0; allowing for all pairs at once, the two are not told apart."
+	}
 	if others := d.tied(agents); len(others) > 0 && !lead.Separated {
 		f.Words += fmt.Sprintf(" %s %s first place.", capitalised(count(len(others)+1)), "agents may share")
 	}
@@ -116,16 +119,17 @@ func (d LeaderboardData) humanFinding(top analysis.LeaderboardRow) (finding, boo
 	if !ok {
 		return f, false
 	}
-	ahead := "Humans ahead"
+	who := "humans being"
+	f.Verdict = "Humans ahead"
 	if lead.Above == top.Agent {
-		ahead = agentName(top.Agent) + " ahead"
+		who = agentName(top.Agent) + " being"
+		f.Verdict = agentName(top.Agent) + " ahead"
 	}
-	f.Verdict = ahead
 	if !lead.Separated {
 		f.Verdict += ", not separated"
 	}
-	f.Words = strings.TrimSpace(fmt.Sprintf("Humans reach %s %s; bootstrap support %s. %s", score(humans[0].Score),
-		interval(humans[0].CILow, humans[0].CIHigh), support(lead.PAGreater), matched))
+	f.Words = strings.TrimSpace(fmt.Sprintf("Humans reach %s %s; bootstrap support for %s ahead %s. %s", score(humans[0].Score),
+		interval(humans[0].CILow, humans[0].CIHigh), who, support(lead.PAGreater), matched))
 	return f, true
 }
 
@@ -248,7 +252,7 @@ func suspectedNoun(n int) string {
 func bothFigures(b *analysis.Leaderboard) []analysis.LeaderboardRow {
 	var out []analysis.LeaderboardRow
 	for _, r := range b.Rows {
-		if r.WithFlagged != nil {
+		if r.WithFlagged != nil || r.WithoutFlagged != nil {
 			out = append(out, r)
 		}
 	}
@@ -343,6 +347,13 @@ func commonWords(r hiddenReason) string {
 		return environmentTitle(r.Common[0]) + ", with " + hiddenNames(r.Agents)
 	}
 	return fmt.Sprintf("the common %s environments, with %s", count(len(r.Common)), hiddenNames(r.Agents))
+}
+
+func (d LeaderboardData) leftOutTitle() string {
+	if len(d.Board.Hidden) == 0 && d.Board.Flagged == "include" {
+		return "What this view counts"
+	}
+	return "What this view leaves out"
 }
 
 // labels returns the agents of the board as a list parameter, and whether humans

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
@@ -183,9 +185,10 @@ func grouped(n int) string {
 // capitalised starts a sentence.
 func capitalised(s string) string {
 	if s == "" {
-		return s
+		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
 }
 
 // limitAdjective describes an attempt by its time limit: half-hour, two-hour.
