@@ -41,9 +41,8 @@ const (
 	CoverageSaturated
 )
 
-// CoverageFigures are percentages as the program in ./coverage measures them, with
-// averages rounded outwards where they differ between numbers of attempts; its
-// test holds them to the simulation.
+// CoverageFigures are percentages as the program in ./coverage measures them, to
+// about two points; its test holds them to the simulation.
 type CoverageFigures struct {
 	// Condition says which suite scores the figures hold for.
 	Condition string
