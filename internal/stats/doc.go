@@ -20,9 +20,9 @@
 //
 // The default recipe for draws, [Centred], is our own. It joins two parts: the
 // draws are centred on the point estimate, and they are widened by the factor
-// [ExpansionFactor], the small-sample expansion of Hesterberg (2015, "What
-// Teachers Should Know About the Bootstrap", The American Statistician 69(4),
-// section 5.4). The program in ./coverage measures how often the intervals
+// [ExpansionFactor], after the expanded percentile interval of Hesterberg (2015,
+// "What Teachers Should Know About the Bootstrap", The American Statistician
+// 69(4)), which makes up for a small sample's too narrow bootstrap. The program in ./coverage measures how often the intervals
 // contain the truth. [Metr] is the plain percentile bootstrap.
 //
 // # Randomness

@@ -8,7 +8,7 @@ const z975 = 1.959963984540054
 // ExpansionFactor returns c(n) = t(.975, n-1)/1.96 * sqrt(n/(n-1)), by which the
 // Centred convention widens the bootstrap draws of a sample of n scores. The
 // first factor replaces the normal by Student's quantile and the second undoes
-// the bootstrap's division by n (Hesterberg 2015, section 5.4). It falls from
+// the bootstrap's division by n (Hesterberg 2015). It falls from
 // 9.17 at n = 2 to 1. For n < 2 no spread can be estimated and it returns 0.
 func ExpansionFactor(n int) float64 {
 	if n < 2 {
