@@ -12,15 +12,11 @@ import tempfile
 import time
 
 import numpy as np
+import scoring
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "optimize_kernel"
 SOLUTIONS = KERNEL / "solutions"
-for _path in (str(ROOT / "common"), str(ROOT)):
-    if _path not in sys.path:
-        sys.path.insert(0, _path)
-
-import scoring  # noqa: E402
 
 
 def brute_force(x):
@@ -47,10 +43,11 @@ def one_pass(x):
 
 
 def build(solution, into):
-    """Copy a solution to the directory into, run its build.sh there, return the directory."""
+    """Copy a solution to the directory into, run its build.sh there and remove it, return the directory."""
     shutil.copytree(solution, into, dirs_exist_ok=True)
     if (into / "build.sh").exists():
         subprocess.run(["sh", "./build.sh"], cwd=into, check=True, capture_output=True, timeout=120)
+        (into / "build.sh").unlink()
     return into
 
 
@@ -79,8 +76,6 @@ class LocalJob:
         """End it."""
         self._process.kill()
         self._process.wait()
-        if self.socket is not None:
-            self.socket.close()
 
     def wait(self, timeout_s=None):
         """As scoring.Submission.wait."""
@@ -138,6 +133,8 @@ class LocalRunner:
         """End everything."""
         for job in self._jobs:
             job.kill()
+            if job.socket is not None:
+                job.socket.close()
         shutil.rmtree(self._temp)
 
 
@@ -162,4 +159,4 @@ def request(params, snapshot, calibration=None, key=b"k" * 32):
     return scoring.Request({
         "environment": "optimize_kernel", "profile": "test", "params": params, "draw_key": key.hex(), "snapshot_dir": str(snapshot),
         "reference_dir": str(SOLUTIONS / "reference"), "start_dir": str(SOLUTIONS / "start"), "assets_dir": None, "work_dir": None,
-        "purpose": "score", "target": "submission", "calibration": calibration, "threads": 1})
+        "purpose": "score", "target": "submission", "calibration": calibration, "threads": 1, "gpus": 0})

@@ -2,7 +2,6 @@
 import math
 import random
 
-import kernel_support  # noqa: F401 (puts common/ on the path)
 import pytest
 import timing
 
