@@ -27,6 +27,15 @@ func (e *Engine) Compare(ctx context.Context, q Query, a, b string) (*Comparison
 }
 
 func (ds *Dataset) compare(ctx context.Context, q Query, a, b string) (*Comparison, error) {
+	out, err := ds.compareAtBudget(ctx, q, a, b)
+	if err != nil {
+		return nil, err
+	}
+	return out, ds.compareOverTime(ctx, q, ds.frame(q), out)
+}
+
+// compareAtBudget leaves out how the difference moves with the total time.
+func (ds *Dataset) compareAtBudget(ctx context.Context, q Query, a, b string) (*Comparison, error) {
 	fr := ds.frame(q)
 	out := &Comparison{View: ds.view(q, fr), BudgetS: int64(q.Budget.Seconds()), Environments: []EnvironmentDiff{}, OverTime: []BudgetDiff{}}
 	sides := [2]*ComparedAgent{&out.A, &out.B}
@@ -56,7 +65,7 @@ func (ds *Dataset) compare(ctx context.Context, q Query, a, b string) (*Comparis
 			return nil, err
 		}
 	}
-	return out, ds.compareOverTime(ctx, q, fr, out)
+	return out, nil
 }
 
 // compareAt fills in the differences at the query's budget.
@@ -236,7 +245,7 @@ func (ds *Dataset) leads(ctx context.Context, q Query, board *Leaderboard) (*[]L
 		pairs = append(pairs, pair)
 	}
 	for _, p := range pairs {
-		c, err := ds.compare(ctx, q, p[0].Agent, p[1].Agent)
+		c, err := ds.compareAtBudget(ctx, q, p[0].Agent, p[1].Agent)
 		if err != nil {
 			return nil, err
 		}

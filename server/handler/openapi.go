@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -106,20 +105,11 @@ func responses(r apiRoute, hasPath bool) *openapi3.Responses {
 	return out
 }
 
-// openAPIJSON writes the document and checks it.
+// openAPIJSON writes the document. Tests validate it.
 func openAPIJSON(routes []apiRoute) ([]byte, error) {
-	doc := openAPI(routes)
-	b, err := json.MarshalIndent(doc, "", "  ")
+	b, err := json.MarshalIndent(openAPI(routes), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
-	}
-	// Loading resolves the references, which validation needs.
-	loaded, err := openapi3.NewLoader().LoadFromData(b)
-	if err != nil {
-		return nil, fmt.Errorf("load the OpenAPI document: %w", err)
-	}
-	if err := loaded.Validate(context.Background()); err != nil {
-		return nil, fmt.Errorf("validate the OpenAPI document: %w", err)
 	}
 	return b, nil
 }
