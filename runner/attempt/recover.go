@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"rebench/internal/attemptlog"
@@ -48,8 +49,15 @@ func (s *State) Recover(ctx context.Context, exec sandbox.Executor, logger *slog
 }
 
 func (d *Dir) recover(out *Recovered, logger *slog.Logger) error {
+	if strings.HasPrefix(filepath.Base(d.Path), newPrefix) {
+		// Its runner died while it made the directory, or is just making it.
+		if st, err := os.Stat(d.Path); err == nil && time.Since(st.ModTime()) > time.Hour {
+			return os.RemoveAll(d.Path)
+		}
+		return nil
+	}
 	if _, err := os.Stat(filepath.Join(d.Path, lockName)); err != nil {
-		return d.recoverUnlocked(out)
+		return nil // not made by a runner
 	}
 	if err := d.acquire(); err != nil {
 		if errors.Is(err, errLocked) {
@@ -58,20 +66,6 @@ func (d *Dir) recover(out *Recovered, logger *slog.Logger) error {
 		return err
 	}
 	return d.recoverLocked(out, logger)
-}
-
-// recoverUnlocked deals with a directory without a lock: its runner died
-// between making the one and the other, or is just about to.
-func (d *Dir) recoverUnlocked(out *Recovered) error {
-	st, err := os.Stat(d.Path)
-	if err != nil || time.Since(st.ModTime()) < time.Minute {
-		return nil
-	}
-	if _, err := os.Stat(d.LogPath()); err == nil {
-		return nil // a log without a lock is not from a runner: leave it
-	}
-	out.Dropped = append(out.Dropped, filepath.Base(d.Path))
-	return os.RemoveAll(d.Path)
 }
 
 func (d *Dir) recoverLocked(out *Recovered, logger *slog.Logger) error {

@@ -148,27 +148,35 @@ func (d *Dir) LogPath() string { return filepath.Join(d.Path, logName) }
 // AgentLogPath holds what the agent printed.
 func (d *Dir) AgentLogPath() string { return filepath.Join(d.Path, agentLog) }
 
-// Create makes and locks the directory of a new attempt.
+// newPrefix marks directories that are being made.
+const newPrefix = ".new-"
+
+// Create makes and locks the directory of a new attempt. It appears under its
+// name locked and complete, so that nobody can take it for an orphan.
 func (s *State) Create(meta Meta) (*Dir, error) {
 	meta.PID, meta.Created = os.Getpid(), time.Now().UTC().Truncate(time.Millisecond)
-	d := &Dir{Path: filepath.Join(s.Dir, "attempts", meta.ID), Meta: meta}
-	fail := func(err error) (*Dir, error) {
+	parent := filepath.Join(s.Dir, "attempts")
+	d := &Dir{Path: filepath.Join(parent, newPrefix+meta.ID), Meta: meta}
+	err := os.Mkdir(d.Path, 0o700)
+	if err == nil {
+		err = d.acquire()
+	}
+	var b []byte
+	if err == nil {
+		b, err = json.MarshalIndent(meta, "", "  ")
+	}
+	if err == nil {
+		err = writeSynced(filepath.Join(d.Path, metaName), append(b, '\n'))
+	}
+	if err == nil {
+		err = os.Rename(d.Path, filepath.Join(parent, meta.ID))
+	}
+	if err != nil {
 		d.Close()
+		os.RemoveAll(d.Path)
 		return nil, rebench.Errorf(rebench.CodeInternal, "attempt %s: %w", meta.ID, err)
 	}
-	if err := os.Mkdir(d.Path, 0o700); err != nil {
-		return fail(err)
-	}
-	if err := d.acquire(); err != nil {
-		return fail(err)
-	}
-	b, err := json.MarshalIndent(meta, "", "  ")
-	if err != nil {
-		return fail(err)
-	}
-	if err := writeSynced(filepath.Join(d.Path, metaName), append(b, '\n')); err != nil {
-		return fail(err)
-	}
+	d.Path = filepath.Join(parent, meta.ID)
 	return d, nil
 }
 

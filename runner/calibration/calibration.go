@@ -78,8 +78,8 @@ type Calibration struct {
 	Direction rebench.Direction `json:"direction"`
 	Start     Side              `json:"start"`
 	Reference Side              `json:"reference"`
-	// Paired says that every run was timed interleaved with the reference:
-	// Start's runs are then corrected for the drift their pairs show.
+	// Paired says that every run was timed interleaved with the reference and
+	// counts relative to its pair.
 	Paired bool      `json:"paired"`
 	At     time.Time `json:"at"`
 }

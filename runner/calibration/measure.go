@@ -2,11 +2,10 @@ package calibration
 
 import (
 	"context"
-	"encoding/json"
-	"time"
-
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"time"
 
 	"rebench/internal/rebench"
 )
@@ -14,19 +13,22 @@ import (
 // Run scores a solution once.
 type Run func(ctx context.Context, reference bool) (raw float64, paired *float64, err error)
 
+// measured is one run.
+type measured struct {
+	raw    float64
+	paired *float64 // of the reference timed in turn with it
+}
+
 // Measure runs the start and the reference n times each, interleaved, so that a
 // slow drift of the machine meets both alike, and checks the result. Nothing
 // else may run on the machine meanwhile: hold device.Locks.Calibrating. progress,
-// when not nil, is called after each run.
+// when not nil, is called after each run. A calibration that fails its check is
+// returned together with the error.
 func Measure(ctx context.Context, key Key, dir rebench.Direction, n int, run Run, progress func(done, of int)) (*Calibration, error) {
 	if n < MinRuns {
 		return nil, rebench.Errorf(rebench.CodeInvalid, "calibration: %d runs, expected at least %d", n, MinRuns)
 	}
-	type result struct {
-		raw    float64
-		paired *float64
-	}
-	var results [2][]result // start, reference
+	var starts, refs []measured
 	for i := range 2 * n {
 		// S R R S S R R S: neither always comes first.
 		reference := (i+1)/2%2 == 1
@@ -34,30 +36,17 @@ func Measure(ctx context.Context, key Key, dir rebench.Direction, n int, run Run
 		if err != nil {
 			return nil, err
 		}
-		side := 0
 		if reference {
-			side = 1
+			refs = append(refs, measured{raw, paired})
+		} else {
+			starts = append(starts, measured{raw, paired})
 		}
-		results[side] = append(results[side], result{raw, paired})
 		if progress != nil {
 			progress(i+1, 2*n)
 		}
 	}
-	var refs, starts []float64
-	for _, r := range results[1] {
-		refs = append(refs, r.raw)
-	}
-	c := &Calibration{Key: key, Direction: dir, Reference: newSide(refs), Paired: true, At: time.Now().UTC().Truncate(time.Millisecond)}
-	for _, r := range results[0] {
-		c.Paired = c.Paired && r.paired != nil
-	}
-	for _, r := range results[0] {
-		if c.Paired {
-			r.raw -= *r.paired - c.Reference.Median
-		}
-		starts = append(starts, r.raw)
-	}
-	c.Start = newSide(starts)
+	c := &Calibration{Key: key, Direction: dir, At: time.Now().UTC().Truncate(time.Millisecond)}
+	c.fill(starts, refs)
 	b, err := json.Marshal(c)
 	if err != nil {
 		return nil, rebench.Errorf(rebench.CodeInternal, "calibration: %w", err)
@@ -65,4 +54,38 @@ func Measure(ctx context.Context, key Key, dir rebench.Direction, n int, run Run
 	sum := sha256.Sum256(b)
 	c.ID = "cal-" + hex.EncodeToString(sum[:8])
 	return c, c.Check()
+}
+
+// fill computes both sides. Where every run was paired, a run counts as its
+// difference from its pair, laid on the median of all readings of the reference:
+// so the spreads are those of what attempts are scored by, not of the machine's
+// speed from minute to minute.
+func (c *Calibration) fill(starts, refs []measured) {
+	c.Paired = true
+	var readings []float64
+	for _, m := range append(append([]measured(nil), starts...), refs...) {
+		if m.paired == nil {
+			c.Paired = false
+			break
+		}
+		readings = append(readings, *m.paired)
+	}
+	for _, m := range refs {
+		readings = append(readings, m.raw)
+	}
+	level := newSide(readings).Median
+	side := func(list []measured) Side {
+		var runs []float64
+		for _, m := range list {
+			if c.Paired {
+				m.raw += level - *m.paired
+			}
+			runs = append(runs, m.raw)
+		}
+		return newSide(runs)
+	}
+	c.Start, c.Reference = side(starts), side(refs)
+	if c.Paired {
+		c.Reference.Median = level // what a later pair is compared with
+	}
 }
