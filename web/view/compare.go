@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"rebench/internal/analysis"
@@ -45,14 +46,23 @@ func (d CompareData) budgetS(p Page) int64 {
 	return int64(b / time.Second)
 }
 
-// suggestions are a few pairs to start with: the first agents of the list.
+// suggestions are a few pairs to start with: agents against the humans where there
+// are any, else the first agents of the list among themselves.
 func (d CompareData) suggestions(p Page) []Link {
-	var out []Link
-	agents := d.Choices.Agents
-	for i := 0; i < len(agents) && len(out) < 4; i++ {
-		for j := i + 1; j < len(agents) && len(out) < 4; j++ {
-			out = append(out, Link{agentName(agents[i]) + " and " + agentName(agents[j]), p.With("a", agents[i], "b", agents[j])})
+	agents := slices.DeleteFunc(slices.Clone(d.Choices.Agents), func(a string) bool { return a == rebench.HumanName })
+	var pairs [][2]string
+	if len(agents) < len(d.Choices.Agents) {
+		for _, a := range agents {
+			pairs = append(pairs, [2]string{a, rebench.HumanName})
 		}
+	} else {
+		for i := 1; i < len(agents); i++ {
+			pairs = append(pairs, [2]string{agents[0], agents[i]})
+		}
+	}
+	var out []Link
+	for _, x := range pairs[:min(len(pairs), 12)] {
+		out = append(out, Link{agentName(x[0]) + " and " + nameInSentence(x[1]), p.With("a", x[0], "b", x[1])})
 	}
 	return out
 }

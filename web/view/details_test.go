@@ -20,6 +20,10 @@ func TestComparison(t *testing.T) {
 	if got := d.link(t, "Swap"); got != "/compare?a=Second&b=o1-preview" {
 		t.Errorf("swap = %q", got)
 	}
+	choose := render(t, Compare(testPage("/compare", ""), CompareData{Choices: Choices{Agents: []string{"a", rebench.HumanName, "b"}}}))
+	if got := choose.link(t, "b and human experts"); got != "/compare?a=b&b=human" {
+		t.Errorf("suggestion = %q", got)
+	}
 	human := sampleComparison(rebench.HumanName, "text")
 	human.Comparison.A.Kind = rebench.KindHuman
 	render(t, Compare(testPage("/compare", "a=human&b=Second"), human)).says(t, "Are human experts ahead of Second?")
