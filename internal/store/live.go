@@ -170,3 +170,11 @@ func (s *Store) LiveLog(ctx context.Context, id string, from int64) ([]byte, err
 	}
 	return out, nil
 }
+
+// UnimportedLive returns the ids of streamed attempts that have ended and are no
+// attempts yet: the server stopped in between.
+func (s *Store) UnimportedLive(ctx context.Context) ([]string, error) {
+	var ids []string
+	err := s.reader.WithContext(ctx).Raw("SELECT id FROM live_attempts WHERE ended = 1 AND id NOT IN (SELECT id FROM attempts)").Scan(&ids).Error
+	return ids, err
+}

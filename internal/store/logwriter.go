@@ -34,6 +34,7 @@ type LogWriter struct {
 	first    bool                 // spilling began the import's data revision
 	rescores []rebench.ScoreEntry // Seq, RescoredRaw and Rescored of entries that are written already
 	err      error
+	readOnly bool // entries are kept in memory, whatever their number, and lines only counted
 }
 
 func newLogWriter(im *importer) (*LogWriter, error) {
@@ -53,7 +54,7 @@ func (w *LogWriter) Line(raw []byte) error {
 		return w.err
 	}
 	w.bytes += int64(len(raw)) + 1
-	if w.im.preview {
+	if w.im.preview || w.readOnly {
 		return nil
 	}
 	w.log = append(append(w.log, raw...), '\n')
@@ -61,6 +62,20 @@ func (w *LogWriter) Line(raw []byte) error {
 		w.cut()
 	}
 	return w.spillIfLong()
+}
+
+// Read returns an item's attempt with its entries as an import would store them,
+// without a database.
+func Read(item Item) (*rebench.Attempt, error) {
+	w := &LogWriter{im: &importer{}, readOnly: true}
+	content, err := item.Write(w)
+	if err != nil {
+		return nil, err
+	}
+	a := content.Attempt
+	a.ID, a.Dataset, a.NativeID, a.Environment, a.Profile = item.ID, item.Dataset, item.NativeID, item.Environment, item.Profile
+	a.LogHead, a.LogBytes, a.Entries = content.LogHead, w.bytes, w.entries
+	return &a, nil
 }
 
 // cut compresses the lines so far into a chunk.
@@ -108,7 +123,7 @@ func (w *LogWriter) Rescore(seq int, raw, normalized *float64) error {
 
 // spillIfLong writes what is held to the database once it is too much.
 func (w *LogWriter) spillIfLong() error {
-	if w.held+len(w.log) < maxHeld {
+	if w.readOnly || w.held+len(w.log) < maxHeld {
 		return nil
 	}
 	if !w.spilled {
