@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"rebench/data"
@@ -53,9 +54,11 @@ func (ds *Dataset) curves(ctx context.Context, q Query) (*Curves, error) {
 		}
 	}
 	if q.Profile == rebench.ProfilePaper && len(q.Environments) == len(rebench.EnvironmentIDs()) {
-		if out.Published, err = publishedMarks(); err != nil {
+		marks, err := publishedMarks()
+		if err != nil {
 			return nil, err
 		}
+		out.Published = slices.DeleteFunc(marks, func(m PublishedMark) bool { return !q.wants(m.agent()) })
 	}
 	if g := fr.groups[rebench.HumanName]; q.Profile == rebench.ProfilePaper && g != nil && q.wants(rebench.HumanName) {
 		out.Notes = append(out.Notes, "No line is drawn for the humans below 8 h: the published human attempts have only a final score. The hollow mark at 2 h is the one aggregate that was read off the paper's figure.")
@@ -187,6 +190,16 @@ func (ds *Dataset) curveCoverage(q Query, g *group) (stats.CoverageClass, string
 		}
 	}
 	return worst, text
+}
+
+// agent is the label of the agent that a mark belongs to: the published series are
+// named "agent / scaffold".
+func (m PublishedMark) agent() string {
+	if m.Kind == rebench.KindHuman {
+		return rebench.HumanName
+	}
+	name, _, _ := strings.Cut(m.Series, " / ")
+	return name
 }
 
 // publishedMarks reads the digitised points of the paper's own figures.

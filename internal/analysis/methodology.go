@@ -386,8 +386,7 @@ func (c *paperChecker) figures() ([]FigureCheck, error) {
 			p, ok = c.humanAt(rebench.CohortAll, total)
 			f.Reason = "computed from all 86 attempts"
 		default:
-			agent, _, _ := strings.Cut(m.Series, " / ")
-			p, ok = findPoint(c.curves[rebench.CohortPaper71], agent, allocationSeconds(m.Allocation), total)
+			p, ok = findPoint(c.curves[rebench.CohortPaper71], m.agent(), allocationSeconds(m.Allocation), total)
 			f.Reason = reasonAgentRows
 			if !ok {
 				f.Reason = "no published rows of this agent and time limit cover all seven environments"

@@ -142,3 +142,16 @@ func deref(x *float64) any {
 	}
 	return *x
 }
+
+func TestChosenAgentsKeepOnlyTheirDigitisedMarks(t *testing.T) {
+	e := publishedEngine(t)
+	for agent, want := range map[string]int{"human": 3, "o1-preview": 3, "GPT-4o": 0} {
+		c, err := e.Curves(t.Context(), analysis.Query{Agents: []string{agent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Published) != want {
+			t.Errorf("%s: %d marks, want %d", agent, len(c.Published), want)
+		}
+	}
+}
