@@ -3,6 +3,12 @@
   "use strict";
   var root = document.documentElement;
 
+  // A form sends every field; the address in its shortest spelling says the same.
+  var canonical = document.querySelector("link[rel=canonical]");
+  if (canonical && canonical.getAttribute("href") !== location.pathname + location.search) {
+    history.replaceState(history.state, "", canonical.getAttribute("href") + location.hash);
+  }
+
   // Colours: as the system, light, dark.
   var toggle = document.querySelector("[data-theme-toggle]");
   var states = ["system", "light", "dark"];

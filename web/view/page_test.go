@@ -106,3 +106,24 @@ func TestPinnedViewSaysSo(t *testing.T) {
 		t.Errorf("link = %q", got)
 	}
 }
+
+// Every view names its shortest address; an error has none.
+func TestCanonicalLink(t *testing.T) {
+	find := func(d document) string {
+		for _, l := range d.all("link") {
+			if attr(l, "rel") == "canonical" {
+				return attr(l, "href")
+			}
+		}
+		return ""
+	}
+	d := render(t, Curves(testPage("/curves", "flagged=include&budget=8h&cohort=paper71&cap="), sampleCurves("Agent", "text")))
+	if got := find(d); got != "/curves?flagged=include" {
+		t.Errorf("canonical = %q", got)
+	}
+	p := testPage("/", "")
+	p.Suffixes = nil
+	if got := find(render(t, Error(p, ErrorData{Status: 400}))); got != "" {
+		t.Errorf("canonical of an error = %q", got)
+	}
+}
