@@ -65,8 +65,10 @@ const crossoverSteps = 16
 // It returns ErrShape when a curve's slices do not fit together, its times are
 // not positive and increasing, or the numbers of draws differ.
 func Crossover(a, b Curve) (CrossoverResult, error) {
+	// A curve without knots has no draws either.
+	draws := max(len(drawsOf(a)), len(drawsOf(b)))
 	for i, c := range []Curve{a, b} {
-		if err := c.check(len(drawsOf(a))); err != nil {
+		if err := c.check(draws); err != nil {
 			return CrossoverResult{}, fmt.Errorf("crossover: curve %d: %w", i+1, err)
 		}
 	}

@@ -101,6 +101,9 @@ func TestCrossoverOfDifferentGrids(t *testing.T) {
 		if got, err := Crossover(a, c); err != nil || got.Status != CrossoverNoRange {
 			t.Errorf("%s: %+v, %v, want no common range", name, got, err)
 		}
+		if got, err := Crossover(c, a); err != nil || got.Status != CrossoverNoRange {
+			t.Errorf("%s, the other way round: %+v, %v, want no common range", name, got, err)
+		}
 	}
 	for name, bad := range map[string]Curve{
 		"no points":  {Hours: []float64{1, 2}, Draws: [][]float64{{1, 1, 1}, {1, 1, 1}}},

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"io"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -14,12 +14,13 @@ import (
 	"rebench/internal/attemptlog"
 	"rebench/internal/rebench"
 	"rebench/web/chart"
+	"rebench/web/view"
 )
 
 // attemptLog serves the raw attempt log v1 of an attempt, as it was received.
 func (s *Server) attemptLog(c *gin.Context) error {
 	c.Set(idKey, c.Param("id"))
-	x, err := s.bind(c, attemptResource, "/attempts/"+c.Param("id"), formAPI)
+	x, err := s.bind(c, attemptResource, view.AttemptPath(c.Param("id")), formAPI)
 	if err != nil {
 		return err
 	}
@@ -28,23 +29,20 @@ func (s *Server) attemptLog(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := s.store.Log(ctx, d.Attempt.RevisionID)
-	if err != nil {
-		return err
-	}
-	if log == nil {
+	if d.Attempt.LogBytes == 0 {
 		return rebench.Errorf(rebench.CodeNotFound, "attempt %q has no attempt log", d.Attempt.ID)
 	}
 	c.Header("Cache-Control", "no-cache")
 	c.Header("Content-Disposition", `attachment; filename="`+downloadName("/"+d.Attempt.ID)+`.ndjson"`)
-	c.Data(http.StatusOK, "application/x-ndjson", log)
-	return nil
+	c.Header("Content-Type", "application/x-ndjson")
+	_, err = s.store.WriteLog(ctx, d.Attempt.RevisionID, c.Writer)
+	return err
 }
 
-// firstLines returns the whole lines within the first limit bytes of a log.
+// firstLines returns the whole lines of the first bytes of a log; limit is how many
+// bytes were kept at most.
 func firstLines(log []byte, limit int) string {
-	if len(log) > limit {
-		log = log[:limit]
+	if len(log) == limit {
 		if end := bytes.LastIndexByte(log, '\n'); end >= 0 {
 			log = log[:end+1]
 		}
@@ -109,12 +107,22 @@ func faultsOf(err error) []ParamFault {
 	return nil
 }
 
-// describeLog adds what the raw log says to the attempt: size, head and pauses.
-func describeLog(d *analysis.AttemptDetail, log []byte) error {
-	if log == nil {
-		return nil
+// readLog adds what the raw log says to the attempt (size, head and pauses) and
+// returns its beginning. A log may be long, so it passes through in chunks.
+func (s *Server) readLog(ctx context.Context, d *analysis.AttemptDetail) ([]byte, error) {
+	a := d.Attempt
+	d.LogBytes, d.LogHead = int(a.LogBytes), a.LogHead
+	if d.LogBytes == 0 {
+		return nil, nil
 	}
-	r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{File: d.Attempt.ID})
+	out, in := io.Pipe()
+	go func() {
+		_, err := s.store.WriteLog(ctx, a.RevisionID, in)
+		in.CloseWithError(err) // nil is the end
+	}()
+	defer out.Close() // ends the writer if reading stops early
+	beginning := &firstBytes{limit: shownLog}
+	r := attemptlog.NewReader(io.TeeReader(out, beginning), attemptlog.Options{File: a.ID})
 	var open *attemptlog.Pause
 	for r.Next() {
 		switch e := r.Line().Event.(type) {
@@ -128,13 +136,23 @@ func describeLog(d *analysis.AttemptDetail, log []byte) error {
 		}
 	}
 	if err := r.Err(); err != nil {
-		return fmt.Errorf("read the log of attempt %s: %w", d.Attempt.ID, err)
+		return nil, fmt.Errorf("read the log of attempt %s: %w", a.ID, err)
 	}
 	if open != nil {
 		d.Pauses = append(d.Pauses, pauseOf(open, &attemptlog.Resume{}))
 	}
-	d.LogBytes, d.LogHead = len(log), r.Summary().Head.Hash.String()
-	return nil
+	return beginning.kept, nil
+}
+
+// firstBytes keeps the first bytes written to it.
+type firstBytes struct {
+	limit int
+	kept  []byte
+}
+
+func (b *firstBytes) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p[:min(len(p), b.limit-len(b.kept))]...)
+	return len(p), nil
 }
 
 // pauseOf gives a pause its length, 0 when the wall times are unknown.

@@ -84,11 +84,8 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		return nil, err
 	}
 	a := d.Attempt
-	log, err := s.store.Log(ctx, a.RevisionID)
+	log, err := s.readLog(ctx, d)
 	if err != nil {
-		return nil, err
-	}
-	if err := describeLog(d, log); err != nil {
 		return nil, err
 	}
 	doc := &document{
@@ -103,10 +100,9 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		return doc, nil
 	}
 	data := view.AttemptData{Detail: d}
-	if log != nil {
+	if d.LogBytes > 0 {
 		data.LogURL = logURL(a.ID)
-		data.LogTruncated = len(log) > shownLog
-		data.Log = firstLines(log, shownLog)
+		data.Log, data.LogTruncated = firstLines(log, shownLog), d.LogBytes > len(log)
 	}
 	doc.page = func(p view.Page) (templ.Component, error) {
 		c, err := drawn(p, "attempt", "", attemptFigure(x, d))

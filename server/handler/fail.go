@@ -34,7 +34,8 @@ func (s *Server) fail(c *gin.Context, err error) {
 			"route", c.FullPath(), "url", c.Request.URL.String(), "error", err.Error())
 	}
 	if c.Writer.Written() {
-		return
+		// Half a body must not look like a whole one.
+		panic(http.ErrAbortHandler)
 	}
 	h := c.Writer.Header()
 	h.Del("ETag")

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -44,7 +45,8 @@ type Engine interface {
 type Store interface {
 	Ping(ctx context.Context) error
 	LatestRevision(ctx context.Context) (rebench.DataRevision, error)
-	Log(ctx context.Context, revision int64) ([]byte, error)
+	// WriteLog writes the attempt log of an attempt's revision, nothing if it has none.
+	WriteLog(ctx context.Context, revision int64, w io.Writer) (int64, error)
 }
 
 // Options says what a Server works with.

@@ -88,7 +88,7 @@ func (s *site) text(tb testing.TB, path string) string {
 	r := s.get(tb, path)
 	b := read(tb, r)
 	if r.StatusCode != http.StatusOK {
-		tb.Fatalf("GET %s: status %d: %s", path, r.StatusCode, b)
+		tb.Fatalf("GET %s: status %d: %s\nlog: %s", path, r.StatusCode, b, s.log.String())
 	}
 	return b
 }

@@ -3,6 +3,7 @@ package handler
 import (
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 
@@ -52,7 +53,7 @@ func (s *Server) api(path, summary, schema string, r resource, required ...strin
 	return apiRoute{path: "/" + path, id: path, summary: summary, schema: schema, takes: takes, required: required, handle: func(c *gin.Context) error {
 		id := c.Param("id")
 		c.Set(idKey, id)
-		return s.serve(c, r, strings.Replace(r.path, ":id", id, 1), formAPI)
+		return s.serve(c, r, strings.Replace(r.path, ":id", url.PathEscape(id), 1), formAPI)
 	}}
 }
 
@@ -136,7 +137,7 @@ func (s *Server) addItem(r *gin.Engine, p resource) {
 			}
 		}
 		c.Set(idKey, id)
-		return s.serve(c, p, strings.Replace(p.path, ":id", id, 1), form)
+		return s.serve(c, p, strings.Replace(p.path, ":id", url.PathEscape(id), 1), form)
 	}))
 }
 
