@@ -58,7 +58,12 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 	if err := load(ctx, db, log, streams.Err); err != nil {
 		return err
 	}
-	h, err := handler.New(handler.Options{Engine: analysis.New(db, analysis.Options{}), Store: db, Logger: log, Version: config.Version()})
+	engine := analysis.New(db, analysis.Options{})
+	// The first reader should not wait for what every reader looks at.
+	if _, err := engine.Leaderboard(ctx, analysis.Query{}); err != nil {
+		return fmt.Errorf("compute the leaderboard: %w", err)
+	}
+	h, err := handler.New(handler.Options{Engine: engine, Store: db, Logger: log, Version: config.Version()})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"rebench/internal/analysis"
+	"rebench/web/chart"
 	"rebench/web/view"
 )
 
@@ -22,7 +23,7 @@ func buildAttempts(s *Server, x *exchange) (*document, error) {
 		return nil, err
 	}
 	rows := first.Attempts
-	if x.form == formCSV && x.pageToken == "" {
+	if (x.form == formCSV || x.form == formSVG) && x.pageToken == "" {
 		if rows, err = s.allAttempts(ctx, x, first); err != nil {
 			return nil, err
 		}
@@ -33,14 +34,15 @@ func buildAttempts(s *Server, x *exchange) (*document, error) {
 		axes:        []axis{{"score", scoreUnit}, {"duration", "s"}},
 		n:           first.Total, data: first,
 		table: func() table { return attemptsTable(rows) },
+		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, chart.AttemptScores(rows, x.source())) },
 		page: func(p view.Page) (templ.Component, error) {
 			return view.Attempts(p, view.AttemptsData{List: first}), nil
 		},
 	}, nil
 }
 
-// allAttempts follows the pages: a table that silently ends at the first page would
-// be taken for the whole.
+// allAttempts follows the pages: a table or picture that silently ends at the first
+// page would be taken for the whole.
 func (s *Server) allAttempts(ctx context.Context, x *exchange, page *analysis.AttemptList) ([]analysis.AttemptRow, error) {
 	rows := make([]analysis.AttemptRow, 0, page.Total)
 	rows = append(rows, page.Attempts...)

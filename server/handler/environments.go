@@ -42,6 +42,7 @@ func buildEnvironments(s *Server, x *exchange) (*document, error) {
 		axes:        []axis{{"score", scoreUnit}},
 		n:           n, data: environments{View: *v, Environments: items},
 		table: func() table { return environmentsTable(items) },
+		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, chart.Environments(items, x.source())) },
 		page: func(p view.Page) (templ.Component, error) {
 			return view.Environments(p, view.EnvironmentsData{View: *v, Environments: items, Choices: choices}), nil
 		},

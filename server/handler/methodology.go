@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 
 	"rebench/internal/analysis"
+	"rebench/web/chart"
 	"rebench/web/view"
 )
 
@@ -24,6 +25,7 @@ func buildMethodology(s *Server, x *exchange) (*document, error) {
 		axes:        []axis{{"printed value", "as printed"}, {"computed value", "as printed"}},
 		n:           m.NAgents + m.NHumans, data: m,
 		table: func() table { return methodologyTable(m) },
+		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, chart.FigureChecks(m)) },
 		page: func(p view.Page) (templ.Component, error) {
 			return view.Methodology(p, view.MethodologyData{Methodology: m, Published: files}), nil
 		},
