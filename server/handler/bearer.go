@@ -22,7 +22,7 @@ func (s *Server) bearer(c *gin.Context, scope store.Scope) (store.Token, error) 
 		return store.Token{}, err
 	}
 	if !token.Scope.Allows(scope) {
-		return store.Token{}, &httpError{http.StatusForbidden, "The token " + token.Name + " has scope " + string(token.Scope) + "; this needs " + string(scope) + "."}
+		return store.Token{}, &httpError{status: http.StatusForbidden, detail: "The token " + token.Name + " has scope " + string(token.Scope) + "; this needs " + string(scope) + "."}
 	}
 	return token, nil
 }

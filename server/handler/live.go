@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -41,10 +42,10 @@ func (s *Server) postEvents(c *gin.Context) error {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, live.MaxBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("The request is longer than %d bytes; send fewer lines at a time.", tooLarge.Limit)}
+		return &httpError{status: http.StatusRequestEntityTooLarge, detail: fmt.Sprintf("The request is longer than %d bytes; send fewer lines at a time.", tooLarge.Limit)}
 	}
 	if err != nil {
-		return &httpError{http.StatusBadRequest, "The request broke off."}
+		return &httpError{status: http.StatusBadRequest, detail: "The request broke off."}
 	}
 	id := c.Param("id")
 	seq, err := s.live.Append(c.Request.Context(), token, id, body)
@@ -231,7 +232,7 @@ func (s *Server) livePage(c *gin.Context, id string) (bool, error) {
 	}
 	p := view.Page{Title: "Attempt " + id, Path: "/attempts/" + id, Base: base(c), Version: s.version, Revision: d.Revision, Assets: s.instance}
 	data := liveData(d, log)
-	data.StreamURL = apiPrefix + "/attempts/" + pathEscape(id) + "/stream"
+	data.StreamURL = apiPrefix + "/attempts/" + url.PathEscape(id) + "/stream"
 	data.Heard = state.Updated
 	if data.Chart, err = drawn(p, "attempt", "", attemptFigure(&exchange{}, d)); err != nil {
 		return false, err
