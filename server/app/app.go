@@ -63,13 +63,16 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 	if _, err := engine.Leaderboard(ctx, analysis.Query{}); err != nil {
 		return fmt.Errorf("compute the leaderboard: %w", err)
 	}
-	h, err := handler.New(handler.Options{Engine: engine, Store: db, Logger: log, Version: config.Version()})
+	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, Logger: log, Version: config.Version()})
 	if err != nil {
+		return err
+	}
+	if err := h.Recover(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(streams.Out, "rebench is serving on %s\n", address(listener))
 	log.InfoContext(ctx, "serving", "address", listener.Addr().String(), "database", db.Path(), "version", config.Version())
-	return serve(ctx, listener, h, log)
+	return serve(ctx, listener, h, h.Stop, log)
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {
@@ -129,7 +132,7 @@ func progressBar(w io.Writer) func(done, total int) {
 	}
 }
 
-func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+func serve(ctx context.Context, l net.Listener, h http.Handler, stop func(), log *slog.Logger) error {
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -141,6 +144,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	stop()
 	log.Info("stopping", "reason", context.Cause(ctx).Error())
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

@@ -233,7 +233,7 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
-	go func() { stopped <- serve(ctx, l, h, slog.New(slog.DiscardHandler)) }()
+	go func() { stopped <- serve(ctx, l, h, func() {}, slog.New(slog.DiscardHandler)) }()
 	body := make(chan string, 1)
 	go func() {
 		resp, err := http.Get("http://" + l.Addr().String())

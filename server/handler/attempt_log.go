@@ -122,7 +122,13 @@ func (s *Server) readLog(ctx context.Context, d *analysis.AttemptDetail) ([]byte
 	}()
 	defer out.Close() // ends the writer if reading stops early
 	beginning := &firstBytes{limit: shownLog}
-	r := attemptlog.NewReader(io.TeeReader(out, beginning), attemptlog.Options{File: a.ID})
+	err := addPauses(d, io.TeeReader(out, beginning))
+	return beginning.kept, err
+}
+
+// addPauses reads a log for the attempt's pauses.
+func addPauses(d *analysis.AttemptDetail, log io.Reader) error {
+	r := attemptlog.NewReader(log, attemptlog.Options{File: d.Attempt.ID})
 	var open *attemptlog.Pause
 	for r.Next() {
 		switch e := r.Line().Event.(type) {
@@ -136,12 +142,12 @@ func (s *Server) readLog(ctx context.Context, d *analysis.AttemptDetail) ([]byte
 		}
 	}
 	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("read the log of attempt %s: %w", a.ID, err)
+		return fmt.Errorf("read the log of attempt %s: %w", d.Attempt.ID, err)
 	}
 	if open != nil {
 		d.Pauses = append(d.Pauses, pauseOf(open, &attemptlog.Resume{}))
 	}
-	return beginning.kept, nil
+	return nil
 }
 
 // firstBytes keeps the first bytes written to it.
@@ -167,10 +173,10 @@ func pauseOf(p *attemptlog.Pause, r *attemptlog.Resume) analysis.Pause {
 	return out
 }
 
-func attemptFigure(x *exchange, d *analysis.AttemptDetail) *chart.Figure {
+func attemptFigure(src chart.Source, d *analysis.AttemptDetail) *chart.Figure {
 	pauses := make([]chart.Pause, len(d.Pauses))
 	for i, p := range d.Pauses {
 		pauses[i] = chart.Pause{AtS: p.AtS, Length: p.Length}
 	}
-	return chart.Attempt(d.Attempt, d.Label, pauses, x.source())
+	return chart.Attempt(d.Attempt, d.Label, pauses, src)
 }

@@ -74,7 +74,7 @@ func known(seconds int64) *int64 {
 	return &seconds
 }
 
-var attemptResource = resource{path: "/attempts/:id", takes: []string{"asof"}, build: buildAttempt}
+var attemptResource = resource{path: "/attempts/:id", takes: []string{"asof"}, build: buildAttempt, live: (*Server).livePage}
 
 // shownLog is how much of the raw log the page shows.
 const shownLog = 64 << 10
@@ -96,7 +96,7 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		axes:        []axis{{"score", scoreUnit}, {"elapsed time", "s"}},
 		n:           1, data: attemptJSON(d),
 		table: func() table { return entriesTable(d) },
-		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, attemptFigure(x, d)) },
+		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, attemptFigure(x.source(), d)) },
 	}
 	if x.form != formHTML {
 		return doc, nil
@@ -107,7 +107,7 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		data.Log, data.LogTruncated = firstLines(log, shownLog), d.LogBytes > len(log)
 	}
 	doc.page = func(p view.Page) (templ.Component, error) {
-		c, err := drawn(p, "attempt", "", attemptFigure(x, d))
+		c, err := drawn(p, "attempt", "", attemptFigure(x.source(), d))
 		data := data
 		data.Chart = c
 		return view.Attempt(p, data), err

@@ -18,7 +18,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"rebench/internal/analysis"
+	"rebench/internal/live"
 	"rebench/internal/rebench"
+	"rebench/internal/store"
 )
 
 // Engine computes the results that are served. *analysis.Engine is the real one.
@@ -51,8 +53,10 @@ type Store interface {
 
 // Options says what a Server works with.
 type Options struct {
-	Engine  Engine
-	Store   Store
+	Engine Engine
+	Store  Store
+	// DB takes what is uploaded and streamed; nil serves reads only.
+	DB      *store.Store
 	Logger  *slog.Logger // nil discards
 	Version string       // of the program
 }
@@ -61,6 +65,9 @@ type Options struct {
 type Server struct {
 	engine  Engine
 	store   Store
+	db      *store.Store  // nil serves reads only
+	live    *live.Service // nil without db
+	stopped chan struct{} // closed when the server stops
 	log     *slog.Logger
 	version string
 	// instance makes entity tags and asset addresses of different processes differ,
@@ -77,8 +84,11 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: o.Engine, store: o.Store, log: o.Logger, version: o.Version, instance: randomID(),
+	s := &Server{engine: o.Engine, store: o.Store, db: o.DB, stopped: make(chan struct{}), log: o.Logger, version: o.Version, instance: randomID(),
 		bodies: newBodyCache(maxCachedBytes)}
+	if o.DB != nil {
+		s.live = live.New(o.DB, o.Logger)
+	}
 	s.metrics = newMetrics(s.store)
 	var err error
 	if s.openapi, err = openAPIJSON(s.apiRoutes()); err != nil {
@@ -87,6 +97,17 @@ func New(o Options) (*Server, error) {
 	s.handler, err = s.routes()
 	return s, err
 }
+
+// Recover finishes what the last process left behind.
+func (s *Server) Recover(ctx context.Context) error {
+	if s.live == nil {
+		return nil
+	}
+	return s.live.Recover(ctx)
+}
+
+// Stop ends streams, which would keep a shutdown waiting. Call it once.
+func (s *Server) Stop() { close(s.stopped) }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

@@ -18,6 +18,7 @@ import (
 	"rebench/internal/live"
 	"rebench/internal/rebench"
 	"rebench/internal/store"
+	"rebench/web/chart"
 	"rebench/web/view"
 )
 
@@ -177,7 +178,7 @@ func (s *Server) sendUpdate(ctx context.Context, c *gin.Context, control *http.R
 }
 
 func liveUpdateOf(ctx context.Context, d *analysis.AttemptDetail, log []byte) (liveUpdate, error) {
-	option, err := attemptFigure(&exchange{}, d).Option()
+	option, err := attemptFigure(chart.Source{Revision: d.Revision.ID}, d).Option()
 	if err != nil {
 		return liveUpdate{}, err
 	}
@@ -194,7 +195,7 @@ func liveUpdateOf(ctx context.Context, d *analysis.AttemptDetail, log []byte) (l
 
 func liveData(d *analysis.AttemptDetail, log []byte) view.AttemptData {
 	data := view.AttemptData{Detail: d, Live: true}
-	data.Log, data.LogTruncated = firstLines(log, shownLog), len(log) > shownLog
+	data.Log, data.LogTruncated = firstLines(log[:min(len(log), shownLog)], shownLog), len(log) > shownLog
 	return data
 }
 
@@ -212,7 +213,7 @@ func (s *Server) liveDetail(ctx context.Context, id string) (*analysis.AttemptDe
 		return nil, nil, err
 	}
 	d := &analysis.AttemptDetail{Attempt: a, Label: a.Agent.Name, Revision: revision, LogBytes: len(log), LogHead: a.LogHead}
-	if err := addPauses(d, log); err != nil {
+	if err := addPauses(d, bytes.NewReader(log)); err != nil {
 		return nil, nil, err
 	}
 	return d, log, nil
@@ -221,6 +222,9 @@ func (s *Server) liveDetail(ctx context.Context, id string) (*analysis.AttemptDe
 // livePage serves an attempt that is still being streamed. It reports false when
 // the attempt is not live, so that the stored one is served.
 func (s *Server) livePage(c *gin.Context, id string) (bool, error) {
+	if s.live == nil {
+		return false, nil
+	}
 	ctx := c.Request.Context()
 	state, ok, err := s.db.LiveAttempt(ctx, id)
 	if err != nil || !ok || state.Ended {
@@ -234,11 +238,11 @@ func (s *Server) livePage(c *gin.Context, id string) (bool, error) {
 	data := liveData(d, log)
 	data.StreamURL = apiPrefix + "/attempts/" + url.PathEscape(id) + "/stream"
 	data.Heard = state.Updated
-	if data.Chart, err = drawn(p, "attempt", "", attemptFigure(&exchange{}, d)); err != nil {
+	if data.Chart, err = drawn(p, "attempt", "", attemptFigure(chart.Source{Revision: d.Revision.ID}, d)); err != nil {
 		return false, err
 	}
 	data.Chart.SVG = "" // a picture of a moment is not kept
-	option, err := attemptFigure(&exchange{}, d).Option()
+	option, err := attemptFigure(chart.Source{Revision: d.Revision.ID}, d).Option()
 	if err != nil {
 		return false, err
 	}

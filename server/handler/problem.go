@@ -100,14 +100,18 @@ type Problem struct {
 	Detail    string       `json:"detail"`
 	Instance  string       `json:"instance"`
 	RequestID string       `json:"request_id"`
+	Code      string       `json:"code,omitempty"`     // of streamed lines: gap, fork or a fault's code
+	Expected  *int64       `json:"expected,omitempty"` // seq to send next
 	Errors    []ParamFault `json:"errors,omitempty"`
 }
 
 // httpError is an error with a status of its own, for what the codes of package
 // rebench do not cover.
 type httpError struct {
-	status int
-	detail string
+	status   int
+	detail   string
+	code     string // for programs, "" when the status says it all
+	expected *int64
 }
 
 func (e *httpError) Error() string { return e.detail }
@@ -138,5 +142,8 @@ func problemOf(err error) (p Problem, internal bool) {
 	}
 	p = Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
 	p.Errors = faultsOf(err)
+	if h, ok := errors.AsType[*httpError](err); ok {
+		p.Code, p.Expected = h.code, h.expected
+	}
 	return p, internal
 }

@@ -89,6 +89,8 @@ type resource struct {
 	path  string   // the page's path, with :id for a path parameter
 	takes []string // parameters
 	build func(s *Server, x *exchange) (*document, error)
+	// live, if not nil, serves the page of a thing that is still growing.
+	live func(s *Server, c *gin.Context, id string) (bool, error)
 }
 
 // serve answers a request for a resource in one form: from the client's cache, from

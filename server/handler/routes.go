@@ -78,6 +78,9 @@ func (s *Server) routes() (http.Handler, error) {
 	s.addItem(r, environmentResource)
 	s.addItem(r, attemptResource)
 	r.Match(reads, "/search", s.handle(s.search))
+	if s.db != nil {
+		s.streamRoutes(r)
+	}
 	for _, route := range s.apiRoutes() {
 		r.Match(reads, apiPrefix+route.path, s.handle(route.handle))
 	}
@@ -87,10 +90,10 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Match(reads, "/readyz", s.handle(s.ready))
 	r.Match(reads, "/metrics", gin.WrapH(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})))
 	r.NoRoute(s.handle(func(c *gin.Context) error {
-		return &httpError{http.StatusNotFound, "There is no page at " + shorten(c.Request.URL.Path) + "."}
+		return &httpError{status: http.StatusNotFound, detail: "There is no page at " + shorten(c.Request.URL.Path) + "."}
 	}))
 	r.NoMethod(s.handle(func(c *gin.Context) error {
-		return &httpError{http.StatusMethodNotAllowed, c.Request.Method + " is not allowed here; allowed: " + c.Writer.Header().Get("Allow") + "."}
+		return &httpError{status: http.StatusMethodNotAllowed, detail: c.Request.Method + " is not allowed here; allowed: " + c.Writer.Header().Get("Allow") + "."}
 	}))
 	return compressed(r)
 }
@@ -137,6 +140,11 @@ func (s *Server) addItem(r *gin.Engine, p resource) {
 			}
 		}
 		c.Set(idKey, id)
+		if p.live != nil && form == formHTML {
+			if done, err := p.live(s, c, id); done || err != nil {
+				return err
+			}
+		}
 		return s.serve(c, p, strings.Replace(p.path, ":id", url.PathEscape(id), 1), form)
 	}))
 }
@@ -158,7 +166,7 @@ func (s *Server) serveStatic(c *gin.Context) error {
 	name := strings.TrimPrefix(c.Param("file"), "/")
 	b, err := fs.ReadFile(static.FS, name)
 	if err != nil {
-		return &httpError{http.StatusNotFound, "There is no file " + shorten(name) + "."}
+		return &httpError{status: http.StatusNotFound, detail: "There is no file " + shorten(name) + "."}
 	}
 	if c.Query("v") == s.instance {
 		c.Header("Cache-Control", "public, max-age=31536000, immutable")

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
 )
@@ -85,6 +87,11 @@ type AttemptData struct {
 	// Log is the beginning of the raw log, shown at the bottom of the page.
 	Log          string
 	LogTruncated bool
+	// Live marks an attempt that is still being streamed: StreamURL sends what is
+	// new, Heard is when its log grew last.
+	Live      bool
+	StreamURL string
+	Heard     time.Time
 }
 
 // MethodologyData is what /methodology shows.
