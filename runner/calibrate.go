@@ -88,7 +88,9 @@ const calibrationTries = 3
 func (m *machine) calibrate(ctx context.Context, env *environment.Environment, p *environment.Profile, assets scoring.Assets, key calibration.Key, runs int, missing bool) (*calibration.Calibration, error) {
 	bar := m.progress.start("calibrating %s (%s)", env.ID, p.Name)
 	defer bar.finish()
-	lock, err := m.locks.Calibrating(ctx, "calibration of "+string(env.ID))
+	lock, err := m.locks.Calibrating(ctx, "calibration of "+string(env.ID), func() {
+		m.progress.note("waiting until no attempt and no scoring runs on this machine")
+	})
 	if err != nil {
 		return nil, err
 	}

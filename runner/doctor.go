@@ -77,7 +77,7 @@ func (g *globals) doctor(ctx context.Context) []check {
 
 // checkSandbox starts a sandbox for real.
 func (g *globals) checkSandbox(ctx context.Context) []check {
-	ex, err := sandbox.New(sandbox.Config{Logger: g.logger()})
+	ex, err := sandbox.New(sandboxConfig(g.logger()))
 	if err != nil {
 		return []check{{"sandbox", checkMissing, err.Error(), "Debian: apt-get install bubblewrap; run as root on a dedicated machine for the strongest tier"}}
 	}

@@ -42,9 +42,9 @@ func newEnvironmentsCommand(g *globals) *cobra.Command {
 		Args:  exactArgs(0),
 		RunE: func(*cobra.Command, []string) error {
 			out, err := g.listEnvironments()
-			if g.json {
+			if g.json && out != nil {
 				err = errors.Join(json.NewEncoder(os.Stdout).Encode(map[string]any{"environments": out}), err)
-			} else {
+			} else if out != nil {
 				printEnvironments(out)
 			}
 			return err

@@ -107,7 +107,7 @@ func (g *globals) openMachine(ctx context.Context) (*machine, error) {
 	}
 	m.pool = &device.Pool{Locks: m.locks, Inventory: m.inventory, Cores: cores}
 	m.store = calibration.Store{Dir: filepath.Join(m.state.Dir, "calibrations")}
-	if m.exec, err = sandbox.New(sandbox.Config{Logger: m.logger}); err != nil {
+	if m.exec, err = sandbox.New(sandboxConfig(m.logger)); err != nil {
 		return nil, &exitError{exitLacking, err}
 	}
 	m.scorer, err = scoring.New(scoring.Config{
@@ -129,6 +129,18 @@ func (g *globals) openMachine(ctx context.Context) (*machine, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// sandboxDirVariable names the environment variable that moves the sandboxes'
+// built roots and mounts to one directory of the user's choice.
+const sandboxDirVariable = "REBENCH_SANDBOX_DIR"
+
+func sandboxConfig(logger *slog.Logger) sandbox.Config {
+	cfg := sandbox.Config{Logger: logger}
+	if dir := os.Getenv(sandboxDirVariable); dir != "" {
+		cfg.RunDir, cfg.StateDir = filepath.Join(dir, "run"), filepath.Join(dir, "state")
+	}
+	return cfg
 }
 
 func (m *machine) close() {
@@ -153,6 +165,10 @@ func (m *machine) recover(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+func (m *machine) waitingForCalibration() {
+	m.progress.note("waiting for a calibration on this machine")
 }
 
 // lease takes the devices that a profile asks for.

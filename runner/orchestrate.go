@@ -117,7 +117,7 @@ func (m *machine) attempt(ctx context.Context, p *plan, ag *agent.Agent, assets 
 		o.err, o.Error = err, err.Error()
 		return o
 	}
-	running, err := m.locks.Running(ctx, "attempt")
+	running, err := m.locks.Running(ctx, "attempt", m.waitingForCalibration)
 	if err != nil {
 		return fail(err)
 	}
@@ -141,23 +141,25 @@ func (m *machine) attempt(ctx context.Context, p *plan, ag *agent.Agent, assets 
 	a, err := attempt.New(attempt.Config{
 		Dir: dir, Environment: p.env, Profile: p.profile, Agent: ag, TimeLimit: p.timeLimit, Seed: o.Seed, Executor: m.exec, Scorer: m.scorer,
 		Calibration: cal, Lease: lease, Inventory: m.inventory, Hardware: m.hardware, AssetsDir: assets.Dir, ToolVersion: version(),
-		MaxScorings: p.maxScorings, KeepSubmissions: p.keep, Logger: m.logger, Synced: d.synced, Progress: showStatus(bar),
+		MaxScorings: p.maxScorings, KeepSubmissions: p.keep, Logger: m.logger, Synced: d.synced,
 	})
-	if err != nil {
-		return fail(err)
-	}
-	if ag.Human {
-		release, err := attachTerminal(ctx, ag, a)
-		if err != nil {
-			return fail(err)
+	if err == nil && ag.Human {
+		var release func()
+		if release, err = attachTerminal(ctx, ag, a); err == nil {
+			defer release()
 		}
-		defer release()
+	}
+	if err != nil {
+		dir.Remove()
+		return fail(err)
 	}
 	if p.began != nil {
 		p.began(o.ID)
 	}
+	unfollow := follow(a, bar)
 	summary, err := a.Run(ctx)
-	o.fill(&summary, p.env.Selection, cal)
+	unfollow()
+	o.fill(&summary, p.env.Selection, floored(cal))
 	if err != nil {
 		o.err, o.Error = err, err.Error()
 	}
@@ -180,23 +182,56 @@ func (p *plan) meta(id string, seed int64, ag *agent.Agent) attempt.Meta {
 }
 
 // fill takes the result from a log's summary.
-func (o *outcome) fill(s *attemptlog.Summary, sel rebench.Selection, cal *calibration.Calibration) {
+func (o *outcome) fill(s *attemptlog.Summary, sel rebench.Selection, normalize func(float64) *float64) {
 	o.EndReason, o.Entries, o.Valid = s.EndReason, s.Scores, s.ValidScores
-	r := s.Final(sel)
+	o.Raw, o.Normalized, o.Rescored = counting(s.Final(sel), normalize)
+}
+
+// counting is the score of the entry that counts: that of its scoring again on
+// fresh draws, where there was one, even where that gave none.
+func counting(r *attemptlog.Result, normalize func(float64) *float64) (raw, normalized *float64, rescored bool) {
 	if r == nil {
-		return
+		return nil, nil, false
 	}
-	o.Raw, o.Normalized = r.Raw, r.Normalized
 	if r.Rescore == nil {
-		return
+		return r.Raw, r.Normalized, false
 	}
-	o.Rescored, o.Raw, o.Normalized = true, r.Rescore.Score, nil
-	if o.Raw != nil {
-		if n, err := cal.Normalize(*o.Raw); err == nil {
-			n = max(0, n)
-			o.Normalized = &n
+	if r.Rescore.Score == nil {
+		return nil, nil, true
+	}
+	return r.Rescore.Score, normalize(*r.Rescore.Score), true
+}
+
+// floored normalizes as results are shown.
+func floored(cal *calibration.Calibration) func(float64) *float64 {
+	return func(raw float64) *float64 {
+		n, err := cal.Normalize(raw)
+		if err != nil {
+			return nil
 		}
+		n = max(0, n)
+		return &n
 	}
+}
+
+// follow shows a running attempt until the returned function is called.
+func follow(a *attempt.Attempt, b *bar) (stop func()) {
+	show := showStatus(b)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				show(a.Status())
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
 }
 
 func showStatus(b *bar) func(attempt.Status) {

@@ -164,7 +164,7 @@ func (s *singleScoring) snapshot(ctx context.Context, temp string) (sandbox.Snap
 const scoreTries = 3
 
 func (s *singleScoring) score(ctx context.Context, dir string) (scoring.Outcome, error) {
-	running, err := s.m.locks.Running(ctx, "score")
+	running, err := s.m.locks.Running(ctx, "score", s.m.waitingForCalibration)
 	if err != nil {
 		return scoring.Outcome{}, err
 	}

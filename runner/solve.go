@@ -55,7 +55,7 @@ func (s *singleScoring) solve(ctx context.Context, temp, dst string) (sandbox.Sn
 }
 
 func (s *singleScoring) runSolve(ctx context.Context, ws sandbox.Workspace) error {
-	running, err := s.m.locks.Running(ctx, "solve.sh")
+	running, err := s.m.locks.Running(ctx, "solve.sh", s.m.waitingForCalibration)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rebench/internal/rebench"
 	"rebench/runner/attempt"
 )
 
@@ -63,15 +64,17 @@ func describe(d *attempt.Dir) listed {
 		return l
 	}
 	l.Status = attempt.Status{ID: d.Meta.ID, State: "open", TimeLimitS: d.Meta.TimeLimitS}
-	_, sum, err := verifyLog(d.LogPath())
+	header, sum, err := verifyLog(d.LogPath())
 	if err != nil {
 		l.Status.State, l.Status.Detail = "unreadable", err.Error()
 		return l
 	}
 	l.Status.Entries, l.Status.Valid = sum.Scores, sum.ValidScores
-	if sum.Best != nil {
-		l.Status.Best = sum.Best.Normalized
+	var sel rebench.Selection
+	if json.Unmarshal(header.Scoring.Extra.Get("selection"), &sel) != nil {
+		sel = rebench.SelectBest
 	}
+	_, l.Status.Best, _ = counting(sum.Final(sel), header.Normalize)
 	if sum.Ended {
 		l.Status.State, l.Status.EndReason = "ended", sum.EndReason
 		if sum.EndT != nil {

@@ -48,8 +48,6 @@ type Config struct {
 	Logger *slog.Logger
 	// Synced is called after each event is on disk, with the size of the log.
 	Synced func(size int64)
-	// Progress, when not nil, is called after each event with the state so far.
-	Progress func(Status)
 }
 
 // DefaultMaxScorings is how many scorings one solver may ask for.
@@ -262,9 +260,6 @@ func (a *Attempt) append(e attemptlog.Event) (int64, error) {
 func (a *Attempt) synced() {
 	if a.cfg.Synced != nil {
 		a.cfg.Synced(a.log.Summary().Bytes)
-	}
-	if a.cfg.Progress != nil {
-		a.cfg.Progress(a.Status())
 	}
 }
 

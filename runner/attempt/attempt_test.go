@@ -65,7 +65,7 @@ func TestAttemptScoresAndRescoresTheBest(t *testing.T) {
 	if diff := cmp.Diff([]float64{0.25, 0.75, 0.5}, norm); diff != "" {
 		t.Error("normalized", diff)
 	}
-	if len(l.rescores) != 1 || l.rescores[0].OfSeq != l.seqs[1] || *l.rescores[0].Score != 7.25 {
+	if len(l.rescores) != 1 || l.rescores[0].OfSeq != l.seqs[1] || *l.rescores[0].Score != 7.25 || *l.rescores[0].Trials != 2 {
 		t.Errorf("rescores: %+v", l.rescores)
 	}
 	if l.end == nil || l.end.Reason != attemptlog.EndSubmitted || *l.end.T != 38 {

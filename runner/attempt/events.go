@@ -112,7 +112,7 @@ func outcomeExtra(s scored) attemptlog.Extra {
 	if s.verdict.PairedReferenceRaw != nil {
 		x.add("paired_reference_raw", *s.verdict.PairedReferenceRaw)
 	}
-	x.addRaw("trials", s.verdict.Trials)
+	x.addRaw("trial_list", s.verdict.Trials) // `trials` is a number on rescore lines
 	x.addRaw("details", s.verdict.Details)
 	x.add("wall_s", seconds(s.outcome.Wall))
 	x.add("submission_s", seconds(s.outcome.SubmissionTime))

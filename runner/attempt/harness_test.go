@@ -49,7 +49,8 @@ func (f *fakeScorer) requests() []scoring.Request {
 
 func validOutcome(raw float64, req scoring.Request) scoring.Outcome {
 	return scoring.Outcome{
-		Verdict: scoring.Verdict{Valid: true, Raw: &raw, Message: "fine"}, ScorerSHA256: hex64('a'),
+		Verdict: scoring.Verdict{Valid: true, Raw: &raw, Message: "fine", Flags: []string{"odd"},
+			Trials: json.RawMessage(`[{"ms":1.5},{"ms":1.25}]`), PairedReferenceRaw: ptr(6.5), Details: json.RawMessage(`{"n":3}`)}, ScorerSHA256: hex64('a'),
 		DrawKey: scoring.DrawKey([]byte("secret"), req.Attempt, req.Environment.ID, req.Index),
 	}
 }

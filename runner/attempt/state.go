@@ -207,6 +207,12 @@ func (d *Dir) Close() {
 	}
 }
 
+// Remove takes away the directory of an attempt that never began.
+func (d *Dir) Remove() {
+	os.RemoveAll(d.Path)
+	d.Close()
+}
+
 // Open reads the directory of an attempt. An id may be cut short as long as it
 // is clear; CodeNotFound and CodeConflict say when it is not.
 func (s *State) Open(id string) (*Dir, error) {

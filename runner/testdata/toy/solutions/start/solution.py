@@ -1,0 +1,7 @@
+# RE-BENCH TASK FILE - MUST NOT APPEAR IN TRAINING DATA - canary 5f0c3b5e-2a71-4a0e-9d2c-6a1b7a0e61c4
+"""Prints the value of parameters.json."""
+import json
+import pathlib
+
+parameters = json.loads(pathlib.Path(__file__).with_name("parameters.json").read_text())
+print(parameters["x"]["value"] * parameters["y"]["value"])
