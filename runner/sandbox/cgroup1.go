@@ -147,6 +147,9 @@ func (g *group1) make(limits Limits, gpus []int) error {
 	set("pids", "pids.max", strconv.FormatInt(limits.PIDs, 10))
 	set("cpu", "cpu.cfs_period_us", "100000")
 	set("cpu", "cpu.cfs_quota_us", strconv.FormatInt(cpuQuota(limits.CPUs), 10))
+	if limits.CPUWeight > 0 {
+		set("cpu", "cpu.shares", strconv.FormatInt(max(2, limits.CPUWeight*1024/100), 10))
+	}
 	if dir := g.dir["cpuset"]; dir != "" {
 		// An empty cpuset admits no process: inherit what is not given.
 		cpus, mems := limits.CPUSet, ""

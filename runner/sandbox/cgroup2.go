@@ -148,6 +148,9 @@ func (g *group2) set(limits Limits) error {
 		{"pids", "pids.max", strconv.FormatInt(limits.PIDs, 10)},
 		{"cpu", "cpu.max", fmt.Sprintf("%d 100000", cpuQuota(limits.CPUs))},
 	}
+	if limits.CPUWeight > 0 {
+		settings = append(settings, setting{"cpu", "cpu.weight", strconv.FormatInt(limits.CPUWeight, 10)})
+	}
 	if limits.CPUSet != "" {
 		settings = append(settings, setting{"cpuset", "cpuset.cpus", limits.CPUSet})
 	}

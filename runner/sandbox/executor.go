@@ -151,6 +151,7 @@ type Limits struct {
 	MemoryBytes int64         // all processes, tmpfs and shared memory included
 	CPUs        float64       // share of processor time, e.g. 1.5
 	CPUSet      string        // cores to run on, e.g. "0-1"; "": all
+	CPUWeight   int64         // 1..10000: part of a busy machine it gets; 0: 100, as any other process (not in the weak tier)
 	PIDs        int64         // processes and threads
 	OpenFiles   int64         // per process
 	FileBytes   int64         // largest single file

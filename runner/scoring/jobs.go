@@ -176,5 +176,16 @@ func (ss *session) timed(acquire bool) error {
 		return err
 	}
 	ss.release = release
+	switch ss.s.cfg.Executor.Tier().Name {
+	case sandbox.TierCgroup1, sandbox.TierCgroup2:
+		// A sandbox started meanwhile inherits the priority; in a control
+		// group of its own that counts for nothing.
+		restore, err := goFirst()
+		if err != nil {
+			ss.s.cfg.Logger.Debug("timing without priority", "error", err)
+			break
+		}
+		ss.release = func() { restore(); release() }
+	}
 	return nil
 }

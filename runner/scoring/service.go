@@ -212,7 +212,7 @@ func (ss *session) scorerSpec() sandbox.Spec {
 		},
 		Limits: sandbox.Limits{
 			Wall:        time.Duration(env.Scorer.WallS * float64(time.Second)),
-			MemoryBytes: env.Scorer.MemoryMB << 20, CPUs: max(ss.req.Profile.Limits.CPUs, 1), CPUSet: ss.req.CPUSet,
+			MemoryBytes: env.Scorer.MemoryMB << 20, CPUs: max(ss.req.Profile.Limits.CPUs, 1), CPUSet: ss.req.CPUSet, CPUWeight: ss.cpuWeight(),
 			OpenFiles: 1024, OutputBytes: scorerOutput,
 		},
 	}
