@@ -41,11 +41,11 @@ class Bench:
             solution.kill()
 
     def trial(self, label):
-        """Time reference and submission on the same fresh input; return (submission_ms, reference_ms)."""
+        """Time submission and reference, in this order, on the same fresh input; return (submission_ms, reference_ms)."""
         x, poison = self.draw(label)
         expected = self.expected(x)
-        reference_ms = self._checked(self._reference, x, poison, expected, trusted=True)
-        return self._checked(self._submission, x, poison, expected, trusted=False), reference_ms
+        submission_ms = self._checked(self._submission, x, poison, expected, trusted=False)
+        return submission_ms, self._checked(self._reference, x, poison, expected, trusted=True)
 
     def extra(self, index):
         """Time the memory floor beside every third pair."""

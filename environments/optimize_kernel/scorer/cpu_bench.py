@@ -10,6 +10,11 @@ One trial of one solution, whose sandbox has been stopped since its last answer:
 No code of the solution runs between the writing of the input and the first
 reading of the clock, nor after the second. So the input needs no copy and no
 new mapping inside the timed section: mapping 68 MB costs as much as the kernel.
+
+All solutions have the same two buffers, since the pages that one happens to get
+make it faster or slower than another by up to 15%. The submission goes first
+on an input: the buffers hold the reference's answer to it only afterwards, and
+the next trial's input is another.
 """
 
 import ctypes
@@ -72,14 +77,14 @@ class Buffer:
 class Solution:
     """One solution in its sandbox, stopped except while it works. job: a scoring.Submission."""
 
-    def __init__(self, job, length, params, evict):
+    def __init__(self, job, source, sink, params, evict):
         self._job = job
         self._channel = Channel(job)
         self._params = params
         self._evict = evict
-        self.input = Buffer("input", length, read_only=True)
-        self.output = Buffer("output", length, read_only=False)
-        self._channel.open({"n_max": length}, [self.input.fd, self.output.fd], params["start_wall_s"])
+        self._input = source
+        self._output = sink
+        self._channel.open({"n_max": source.array.size}, [source.fd, sink.fd], params["start_wall_s"])
         job.stop()
 
     def kill(self):
@@ -92,7 +97,7 @@ class Solution:
 
     def assert_stops(self):
         """Check that the runner's STOP stops, with a solution that we trust."""
-        counter = self.output.array
+        counter = self._output.array
         counter[0] = 0
         self._channel.send(b'{"spin": true}\n')
         self._job.cont()
@@ -112,14 +117,14 @@ class Solution:
 
         Raises Refused when no answer comes or one of the wrong kind.
         """
-        self.input.array[:x.size] = x
-        self.output.array[:] = poison
+        self._input.array[:x.size] = x
+        self._output.array[:] = poison
         self._evict()
         ms, told = self._timed("go", {"n": x.size})
         if told.get("dtype") != "int32" or told.get("shape") != [x.size]:
             raise Refused("wrong_output", "returned %.60s of shape %.60s, expected int32 of shape (%d,)" % (
                 told.get("dtype"), told.get("shape"), x.size))
-        return ms, self.output.array[:x.size].copy()
+        return ms, self._output.array[:x.size].copy()
 
     def _timed(self, operation, fields):
         question, nonce = self._channel.prepare(operation, fields)
@@ -144,12 +149,14 @@ class Bench(bench.Bench):
         self._cache = last_level_cache_bytes()
         self._n = choose_n(params, self._cache)
         self._flush = np.zeros(2 * self._cache // 8, np.int64)
+        length = self._n + params["tail"]
+        self._buffers = (Buffer("input", length, read_only=True), Buffer("output", length, read_only=False))
 
     def start(self, source, entry, trusted):
         """Start a solution's sandbox, see bench.Bench."""
         argv = ["python3", "-I", "-B", "/harness/worker.py", "/solution/" + entry]
         job = self._runner.spawn("run", source, argv, socket=True, files={"worker.py": _WORKER.read_bytes()})
-        solution = Solution(job, self._n + self.params["tail"], self.params, self._flush.sum)
+        solution = Solution(job, *self._buffers, self.params, self._flush.sum)
         if trusted:
             solution.assert_stops()
         return solution
