@@ -223,8 +223,8 @@ func TestCalibrationAndAttemptsExclude(t *testing.T) {
 	a, _ := OpenLocks(dir)
 	b, _ := OpenLocks(dir)
 	ctx := context.Background()
-	r1, err1 := a.Running(ctx, "1")
-	r2, err2 := b.Running(ctx, "2") // attempts share
+	r1, err1 := a.Running(ctx, "1", nil)
+	r2, err2 := b.Running(ctx, "2", nil) // attempts share
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
@@ -233,16 +233,16 @@ func TestCalibrationAndAttemptsExclude(t *testing.T) {
 		t.Cleanup(cancel)
 		return c
 	}
-	if _, err := b.Calibrating(short(), "c"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.Calibrating(short(), "c", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("calibrating beside attempts: %v", err)
 	}
 	r1.Release()
 	r2.Release()
-	c, err := b.Calibrating(ctx, "c")
+	c, err := b.Calibrating(ctx, "c", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Running(short(), "3"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := a.Running(short(), "3", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("an attempt beside a calibration: %v", err)
 	}
 	c.Release()

@@ -87,7 +87,7 @@ func (p *Pool) Acquire(ctx context.Context, w Want, waiting func(why string)) (*
 
 // tryAcquire returns a lease, or the reason why none is to be had now.
 func (p *Pool) tryAcquire(ctx context.Context, w Want) (*Lease, string, error) {
-	gate, err := p.Locks.wait(ctx, "pool.lock", false, w.Owner)
+	gate, err := p.Locks.wait(ctx, "pool.lock", false, w.Owner, nil)
 	if err != nil {
 		return nil, "", err
 	}

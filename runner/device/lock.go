@@ -141,12 +141,17 @@ const (
 	pollSlow = 100 * time.Millisecond
 )
 
-func (l *Locks) wait(ctx context.Context, name string, shared bool, owner string) (*Lock, error) {
+// wait takes the named lock, calling waiting (when not nil) once if it is held.
+func (l *Locks) wait(ctx context.Context, name string, shared bool, owner string, waiting func()) (*Lock, error) {
 	delay := pollFast
 	for {
 		lock, err := l.try(name, shared, owner)
 		if lock != nil || err != nil {
 			return lock, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
 		}
 		select {
 		case <-ctx.Done():
@@ -160,17 +165,17 @@ func (l *Locks) wait(ctx context.Context, name string, shared bool, owner string
 // Timing takes the machine-wide lock of timed sections, waiting as long as ctx
 // allows: leases do not isolate memory bandwidth, so only one runs at a time.
 func (l *Locks) Timing(ctx context.Context, owner string) (*Lock, error) {
-	return l.wait(ctx, "timing.lock", false, owner)
+	return l.wait(ctx, "timing.lock", false, owner, nil)
 }
 
 // Running marks an attempt as running for as long as the lock is held. It waits
-// for a calibration in progress.
-func (l *Locks) Running(ctx context.Context, owner string) (*Lock, error) {
-	return l.wait(ctx, "activity.lock", true, owner)
+// for a calibration in progress, after calling waiting when that is not nil.
+func (l *Locks) Running(ctx context.Context, owner string, waiting func()) (*Lock, error) {
+	return l.wait(ctx, "activity.lock", true, owner, waiting)
 }
 
-// Calibrating waits until no attempt runs on the machine and keeps any from
-// starting until it is released.
-func (l *Locks) Calibrating(ctx context.Context, owner string) (*Lock, error) {
-	return l.wait(ctx, "activity.lock", false, owner)
+// Calibrating waits until no attempt runs on the machine, after calling waiting
+// when that is not nil, and keeps any from starting until it is released.
+func (l *Locks) Calibrating(ctx context.Context, owner string, waiting func()) (*Lock, error) {
+	return l.wait(ctx, "activity.lock", false, owner, waiting)
 }
