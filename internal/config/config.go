@@ -21,7 +21,11 @@ const (
 	EnvDataDir  = "REBENCH_DATA_DIR"
 	EnvDatabase = "REBENCH_DATABASE"
 	EnvLogLevel = "REBENCH_LOG_LEVEL"
+	EnvToken    = "REBENCH_TOKEN" // an access token, for clients and as the server's own
 )
+
+// RunnerAuto is the WithRunner that looks for a runner.
+const RunnerAuto = "auto"
 
 // DefaultAddr is where the server listens unless told otherwise: this machine only.
 const DefaultAddr = "127.0.0.1:8080"
@@ -35,6 +39,9 @@ type Config struct {
 	DataDir  string // directory of the database and of everything else the server keeps
 	Database string // database file; "" is rebench.db in DataDir
 	LogLevel string // debug, info, warn or error
+	// WithRunner starts a runner beside the server: its program, RunnerAuto to look
+	// for one, or "" for none.
+	WithRunner string
 }
 
 // Resolve fills empty fields from the environment and then from the defaults, and

@@ -18,15 +18,15 @@ func TestResolve(t *testing.T) {
 		want Config
 	}{
 		{"defaults", Config{}, map[string]string{"HOME": "/home/ada"},
-			Config{DefaultAddr, "/home/ada/.local/share/rebench", "/home/ada/.local/share/rebench/rebench.db", "info"}},
+			Config{Addr: DefaultAddr, DataDir: "/home/ada/.local/share/rebench", Database: "/home/ada/.local/share/rebench/rebench.db", LogLevel: "info"}},
 		{"XDG", Config{}, map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/srv/data"},
-			Config{DefaultAddr, "/srv/data/rebench", "/srv/data/rebench/rebench.db", "info"}},
+			Config{Addr: DefaultAddr, DataDir: "/srv/data/rebench", Database: "/srv/data/rebench/rebench.db", LogLevel: "info"}},
 		{"relative XDG is ignored", Config{}, map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "data"},
-			Config{DefaultAddr, "/home/ada/.local/share/rebench", "/home/ada/.local/share/rebench/rebench.db", "info"}},
+			Config{Addr: DefaultAddr, DataDir: "/home/ada/.local/share/rebench", Database: "/home/ada/.local/share/rebench/rebench.db", LogLevel: "info"}},
 		{"environment", Config{}, map[string]string{EnvAddr: ":9", EnvDataDir: "/d", EnvDatabase: "/x.db", EnvLogLevel: "debug"},
-			Config{":9", "/d", "/x.db", "debug"}},
+			Config{Addr: ":9", DataDir: "/d", Database: "/x.db", LogLevel: "debug"}},
 		{"flags win", Config{Addr: "[::1]:7", DataDir: "/flag"}, map[string]string{EnvAddr: ":9", EnvDataDir: "/d"},
-			Config{"[::1]:7", "/flag", filepath.Join("/flag", "rebench.db"), "info"}},
+			Config{Addr: "[::1]:7", DataDir: "/flag", Database: filepath.Join("/flag", "rebench.db"), LogLevel: "info"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

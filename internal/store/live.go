@@ -19,16 +19,6 @@ type LiveLine struct {
 	Raw  []byte // without LF
 }
 
-// LiveAttempt is an attempt that a runner streams or has streamed.
-type LiveAttempt struct {
-	ID      string
-	Started time.Time
-	Updated time.Time
-	Seq     int64 // of the last line
-	Head    string
-	Ended   bool
-}
-
 type liveRow struct {
 	ID        string `gorm:"primaryKey"`
 	TokenID   int64
@@ -41,8 +31,8 @@ type liveRow struct {
 
 func (liveRow) TableName() string { return "live_attempts" }
 
-func (r liveRow) domain() LiveAttempt {
-	return LiveAttempt{ID: r.ID, Started: time.UnixMilli(r.StartedMs).UTC(), Updated: time.UnixMilli(r.UpdatedMs).UTC(),
+func (r liveRow) domain() rebench.LiveAttempt {
+	return rebench.LiveAttempt{ID: r.ID, Started: time.UnixMilli(r.StartedMs).UTC(), Updated: time.UnixMilli(r.UpdatedMs).UTC(),
 		Seq: r.Seq, Head: r.Head, Ended: r.Ended}
 }
 
@@ -72,7 +62,7 @@ func (e *StreamError) Error() string {
 // state. Lines that are known already are ignored if they are the same. A gap or a
 // contradiction is a *StreamError and nothing is stored. ended marks the log as
 // complete. Only the token that began an attempt, or an admin's, may go on.
-func (s *Store) AppendLive(ctx context.Context, token Token, id string, lines []LiveLine, ended bool) (LiveAttempt, error) {
+func (s *Store) AppendLive(ctx context.Context, token Token, id string, lines []LiveLine, ended bool) (rebench.LiveAttempt, error) {
 	var row liveRow
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		found := tx.Where("id = ?", id).Limit(1).Find(&row)
@@ -139,19 +129,19 @@ func newLines(tx *gorm.DB, row *liveRow, lines []LiveLine, now int64) ([]liveLin
 
 // LiveAttempt returns the state of a streamed attempt; ok is false when no line of
 // it has arrived.
-func (s *Store) LiveAttempt(ctx context.Context, id string) (a LiveAttempt, ok bool, err error) {
+func (s *Store) LiveAttempt(ctx context.Context, id string) (a rebench.LiveAttempt, ok bool, err error) {
 	var row liveRow
 	found := s.reader.WithContext(ctx).Where("id = ?", id).Limit(1).Find(&row)
 	return row.domain(), found.RowsAffected > 0, found.Error
 }
 
 // LiveAttempts returns the streamed attempts that have not ended, newest first.
-func (s *Store) LiveAttempts(ctx context.Context) ([]LiveAttempt, error) {
+func (s *Store) LiveAttempts(ctx context.Context) ([]rebench.LiveAttempt, error) {
 	var rows []liveRow
 	if err := s.reader.WithContext(ctx).Where("ended = 0").Order("updated_ms DESC").Limit(1000).Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	out := make([]LiveAttempt, len(rows))
+	out := make([]rebench.LiveAttempt, len(rows))
 	for i, r := range rows {
 		out[i] = r.domain()
 	}

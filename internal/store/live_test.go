@@ -70,12 +70,12 @@ func newToken(t *testing.T, s *store.Store, name string, scope store.Scope) stor
 func TestRunsAreClaimedOnceAndInOrder(t *testing.T) {
 	s := temp(t)
 	for range 2 {
-		if _, err := s.QueueRun(t.Context(), store.Run{Author: "admin", Environment: "optimize_kernel", Profile: "cpu", Agent: "tuner", TimeLimitS: 60, Attempts: 1, Parallel: 1}); err != nil {
+		if _, err := s.QueueRun(t.Context(), rebench.Run{Author: "admin", Environment: "optimize_kernel", Profile: "cpu", Agent: "tuner", TimeLimitS: 60, Attempts: 1, Parallel: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first, ok, err := s.ClaimRun(t.Context(), "w1")
-	if err != nil || !ok || first.ID != 1 || first.State != store.RunClaimed {
+	if err != nil || !ok || first.ID != 1 || first.State != rebench.RunClaimed {
 		t.Errorf("first claim %+v %t %v", first, ok, err)
 	}
 	second, ok, _ := s.ClaimRun(t.Context(), "w2")
@@ -85,11 +85,11 @@ func TestRunsAreClaimedOnceAndInOrder(t *testing.T) {
 	if _, ok, _ := s.ClaimRun(t.Context(), "w3"); ok {
 		t.Error("a third run was claimed")
 	}
-	done, err := s.UpdateRun(t.Context(), 1, store.RunDone, "", []string{"a", "b"})
+	done, err := s.UpdateRun(t.Context(), 1, rebench.RunDone, "", []string{"a", "b"})
 	if err != nil || len(done.AttemptIDs) != 2 {
 		t.Errorf("done %+v, %v", done, err)
 	}
-	if _, err := s.UpdateRun(t.Context(), 1, store.RunRunning, "", nil); rebench.ErrorCode(err) != rebench.CodeConflict {
+	if _, err := s.UpdateRun(t.Context(), 1, rebench.RunRunning, "", nil); rebench.ErrorCode(err) != rebench.CodeConflict {
 		t.Errorf("a run that is over moved on: %v", err)
 	}
 }

@@ -11,41 +11,6 @@ import (
 	"rebench/internal/rebench"
 )
 
-// Run is a request for attempts that a runner is to make.
-type Run struct {
-	ID          int64     `json:"id"`
-	At          time.Time `json:"at"`
-	Author      string    `json:"author"`
-	Environment string    `json:"environment"`
-	Profile     string    `json:"profile"`
-	Agent       string    `json:"agent"`
-	TimeLimitS  int64     `json:"time_limit_s"`
-	Attempts    int       `json:"attempts"`
-	Parallel    int       `json:"parallel"`
-	Seed        int64     `json:"seed"`
-	State       RunState  `json:"state"`
-	ClaimedBy   string    `json:"claimed_by"`
-	Updated     time.Time `json:"updated"`
-	Message     string    `json:"message"`
-	AttemptIDs  []string  `json:"attempt_ids"`
-}
-
-// RunState is where a run stands.
-type RunState string
-
-// States of a run.
-const (
-	RunQueued    RunState = "queued"
-	RunClaimed   RunState = "claimed"
-	RunRunning   RunState = "running"
-	RunDone      RunState = "done"
-	RunFailed    RunState = "failed"
-	RunCancelled RunState = "cancelled"
-)
-
-// Over reports whether nothing follows the state.
-func (s RunState) Over() bool { return s == RunDone || s == RunFailed || s == RunCancelled }
-
 type runRow struct {
 	ID          int64 `gorm:"primaryKey"`
 	AtMs        int64
@@ -66,19 +31,19 @@ type runRow struct {
 
 func (runRow) TableName() string { return "runs" }
 
-func (r runRow) domain() Run {
-	out := Run{ID: r.ID, At: time.UnixMilli(r.AtMs).UTC(), Author: r.Author, Environment: r.Environment, Profile: r.Profile, Agent: r.Agent,
-		TimeLimitS: r.TimeLimitS, Attempts: r.Attempts, Parallel: r.Parallel, Seed: r.Seed, State: RunState(r.State), ClaimedBy: r.ClaimedBy,
+func (r runRow) domain() rebench.Run {
+	out := rebench.Run{ID: r.ID, At: time.UnixMilli(r.AtMs).UTC(), Author: r.Author, Environment: r.Environment, Profile: r.Profile, Agent: r.Agent,
+		TimeLimitS: r.TimeLimitS, Attempts: r.Attempts, Parallel: r.Parallel, Seed: r.Seed, State: rebench.RunState(r.State), ClaimedBy: r.ClaimedBy,
 		Updated: time.UnixMilli(r.UpdatedMs).UTC(), Message: r.Message, AttemptIDs: []string{}}
 	_ = json.Unmarshal([]byte(r.AttemptIDs), &out.AttemptIDs)
 	return out
 }
 
 // QueueRun adds a run to the queue.
-func (s *Store) QueueRun(ctx context.Context, r Run) (Run, error) {
+func (s *Store) QueueRun(ctx context.Context, r rebench.Run) (rebench.Run, error) {
 	now := time.Now().UnixMilli()
 	row := runRow{AtMs: now, Author: r.Author, Environment: r.Environment, Profile: r.Profile, Agent: r.Agent, TimeLimitS: r.TimeLimitS,
-		Attempts: r.Attempts, Parallel: r.Parallel, Seed: r.Seed, State: string(RunQueued), UpdatedMs: now, AttemptIDs: "[]"}
+		Attempts: r.Attempts, Parallel: r.Parallel, Seed: r.Seed, State: string(rebench.RunQueued), UpdatedMs: now, AttemptIDs: "[]"}
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&row).Error; err != nil {
 			return err
@@ -89,20 +54,20 @@ func (s *Store) QueueRun(ctx context.Context, r Run) (Run, error) {
 }
 
 // ClaimRun gives the oldest queued run to a worker; ok is false when none waits.
-func (s *Store) ClaimRun(ctx context.Context, worker string) (run Run, ok bool, err error) {
+func (s *Store) ClaimRun(ctx context.Context, worker string) (run rebench.Run, ok bool, err error) {
 	var row runRow
 	err = s.write(ctx, func(tx *gorm.DB) error {
-		if err := tx.Where("state = ?", RunQueued).Order("id").Limit(1).Find(&row).Error; err != nil || row.ID == 0 {
+		if err := tx.Where("state = ?", rebench.RunQueued).Order("id").Limit(1).Find(&row).Error; err != nil || row.ID == 0 {
 			return err
 		}
-		row.State, row.ClaimedBy, row.UpdatedMs = string(RunClaimed), worker, time.Now().UnixMilli()
+		row.State, row.ClaimedBy, row.UpdatedMs = string(rebench.RunClaimed), worker, time.Now().UnixMilli()
 		return tx.Save(&row).Error
 	})
 	return row.domain(), row.ID != 0, err
 }
 
 // UpdateRun records what a worker says of its run. A run that is over stays so.
-func (s *Store) UpdateRun(ctx context.Context, id int64, state RunState, message string, attempts []string) (Run, error) {
+func (s *Store) UpdateRun(ctx context.Context, id int64, state rebench.RunState, message string, attempts []string) (rebench.Run, error) {
 	var row runRow
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		err := tx.First(&row, id).Error
@@ -111,7 +76,7 @@ func (s *Store) UpdateRun(ctx context.Context, id int64, state RunState, message
 		} else if err != nil {
 			return err
 		}
-		if RunState(row.State).Over() {
+		if rebench.RunState(row.State).Over() {
 			return rebench.Errorf(rebench.CodeConflict, "run %d is %s already", id, row.State)
 		}
 		row.State, row.Message, row.UpdatedMs = string(state), message, time.Now().UnixMilli()
@@ -128,12 +93,12 @@ func (s *Store) UpdateRun(ctx context.Context, id int64, state RunState, message
 }
 
 // Runs returns the newest runs, at most limit.
-func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
+func (s *Store) Runs(ctx context.Context, limit int) ([]rebench.Run, error) {
 	var rows []runRow
 	if err := s.reader.WithContext(ctx).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	out := make([]Run, len(rows))
+	out := make([]rebench.Run, len(rows))
 	for i, r := range rows {
 		out[i] = r.domain()
 	}

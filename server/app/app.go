@@ -70,6 +70,13 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 	if err := h.Recover(ctx); err != nil {
 		return err
 	}
+	if c.WithRunner != "" {
+		wait, err := startRunner(ctx, c.WithRunner, address(listener), db, streams.Err, log)
+		if err != nil {
+			return err
+		}
+		defer wait()
+	}
 	fmt.Fprintf(streams.Out, "rebench is serving on %s\n", address(listener))
 	log.InfoContext(ctx, "serving", "address", listener.Addr().String(), "database", db.Path(), "version", config.Version())
 	return serve(ctx, listener, h, h.Stop, log)

@@ -80,6 +80,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Match(reads, "/search", s.handle(s.search))
 	if s.db != nil {
 		s.streamRoutes(r)
+		s.runRoutes(r)
 	}
 	for _, route := range s.apiRoutes() {
 		r.Match(reads, apiPrefix+route.path, s.handle(route.handle))
