@@ -100,6 +100,7 @@ def test_ways_to_return(score, body):
     ("import os\nos.close(3)\ndef prefix_sum(x, out): return out", "error", ""),
     ("import os, signal\ndef prefix_sum(x, out): os.kill(os.getpid(), signal.SIGKILL)", "error", "signal 9"),
     ("import time\ndef prefix_sum(x, out): time.sleep(60)", "timeout", "time limit"),
+    ("def prefix_sum(x, out): return np.ones(1 << 60, np.uint8)", "oom", "memory"),
     ("raise SystemExit(0)", "error", "SystemExit"),
     ("x = (", "error", "SyntaxError"),
 ])

@@ -76,7 +76,7 @@ class Channel:
         if not isinstance(told, dict):
             raise Refused("rule_broken", "an answer that is not one JSON object: %.200r" % line)
         if "failed" in told:
-            self._failed(told["failed"])
+            self._failed(told["failed"], told.get("memory") is True)
         return told
 
     def _line(self, deadline):
@@ -98,7 +98,9 @@ class Channel:
             self._sock.setblocking(True)
         return line
 
-    def _failed(self, text):
+    def _failed(self, text, memory):
+        if memory:
+            raise Refused("oom", "the solution ran out of memory")
         ended = self.job.wait(2)
         if not ended.running and (ended.oom or ended.timed_out):
             raise Refused(*ended.reason())

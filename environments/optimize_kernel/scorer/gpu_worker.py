@@ -70,9 +70,9 @@ def main():
         function = load(sys.argv[1])
         sock.sendall(b'{"ready": true}\n')
         serve(sock, function, x, out)
-    except BaseException:
+    except BaseException as e:
         text = traceback.format_exc()[-1500:].encode("ascii", "replace").decode()
-        sock.sendall(json.dumps({"failed": text}).encode() + b"\n")
+        sock.sendall(json.dumps({"failed": text, "memory": isinstance(e, MemoryError)}).encode() + b"\n")
         raise SystemExit(1)
 
 

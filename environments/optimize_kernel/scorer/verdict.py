@@ -89,7 +89,7 @@ def judge(request, params, flags, batches, details):
     published = params.get("published")
     if published:
         details["published_normalized"] = published_normalized(summary, details["hand_over_ms"], published)
-    message = "%.4g ms (median of %d trials), the reference in turn with it %.4g ms" % (
+    message = "%.3g ms (median of %d trials), the reference in turn with it %.3g ms" % (
         summary.submission_ms, summary.n, summary.reference_ms)
     return scoring.valid(raw, message=message, flags=flags, trials=rows(used),
                          paired_reference_raw=math.log(summary.reference_ms), details=details)

@@ -12,7 +12,7 @@ Protocol on descriptor 3, one JSON object a line, at most 4,096 bytes:
   <- {"go": NONCE, "n"}  -> {"done": NONCE, "dtype", "shape"}
   <- {"null": NONCE}     -> {"done": NONCE}: nothing is computed (cost of the hand-over)
   <- {"spin": NONCE}     -> nothing: counts in out[0] until the next message (does STOP stop?)
-  -> {"failed": TEXT} at any time, then exit
+  -> {"failed": TEXT, "memory": out of memory?} at any time, then exit
 """
 
 import importlib.util
@@ -84,9 +84,9 @@ def main():
         function = load(sys.argv[1])
         sock.sendall(b'{"ready": true}\n')
         serve(sock, function, x, out)
-    except BaseException:
+    except BaseException as e:
         text = traceback.format_exc()[-1500:].encode("ascii", "replace").decode()
-        sock.sendall(json.dumps({"failed": text}).encode() + b"\n")
+        sock.sendall(json.dumps({"failed": text, "memory": isinstance(e, MemoryError)}).encode() + b"\n")
         raise SystemExit(1)
 
 
