@@ -1,6 +1,7 @@
 """tuner: random search over the parameters that a solution declares.
 
-The solution's parameters.json maps each name to an object with `value`, the
+The solution's parameters.json maps each name (but those that begin with an
+underscore, which are notes) to an object with `value`, the
 setting in force, and either `choices`, a list, or `min` and `max` with `type`
 ("int", the default, or "float") and `scale` ("linear", the default, or "log").
 The tuner scores the solution as it is, then settings drawn at random, and
@@ -52,7 +53,8 @@ def score():
 
 def main():
     with open(FILE) as f:
-        params = json.load(f)
+        declared = json.load(f)
+    params = {k: p for k, p in declared.items() if not k.startswith("_")}
     rng = random.Random(int(os.environ["REBENCH_SEED"]))
     better = min if os.environ["REBENCH_DIRECTION"] == "min" else max
     best, best_params = None, params
