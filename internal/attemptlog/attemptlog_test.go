@@ -131,3 +131,19 @@ func TestSummary(t *testing.T) {
 		t.Errorf("TotalTokens = %d, %v, want 2080, true", n, ok)
 	}
 }
+
+func TestDecodeLine(t *testing.T) {
+	log := write(t, testEvents()...)
+	for i, raw := range bytes.Split(bytes.TrimSuffix(log, []byte("\n")), []byte("\n")) {
+		l, faults := DecodeLine(raw)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		if diff := cmp.Diff(testEvents()[i], l.Event); diff != "" || l.Seq != int64(i) {
+			t.Errorf("line %d: seq %d, event (-want +got):\n%s", i+1, l.Seq, diff)
+		}
+	}
+	if _, faults := DecodeLine([]byte(`{"type":"score"}`)); len(faults) == 0 {
+		t.Error("a line without its fields is accepted")
+	}
+}

@@ -3,6 +3,7 @@ package attemptlog
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"slices"
@@ -263,4 +264,24 @@ func listed(c *collector, file, what string) []Fault {
 // returned false.
 func (r *Reader) Summary() Summary {
 	return r.st.summary()
+}
+
+// DecodeLine reads one line on its own: its fields are checked, its place in a
+// log is not. Raw keeps line, which must not change while the result is used.
+func DecodeLine(line []byte) (*Line, []Fault) {
+	st := newState("")
+	st.lineNo = 1
+	if len(line) > MaxLineBytes {
+		st.skip(int64(len(line)))
+		return nil, st.faults.list
+	}
+	env, usable := st.d.split(line)
+	if !usable {
+		return nil, st.faults.list
+	}
+	e := st.d.event(env.typ)
+	if len(st.faults.list) > 0 {
+		return nil, st.faults.list
+	}
+	return &Line{Number: 1, Seq: env.seq, Hash: Hash(sha256.Sum256(line)), Raw: line, PrevAt: env.prevCol, Event: e}, nil
 }

@@ -128,10 +128,6 @@ func (t *csvLog) line(cells [][]byte) ([]byte, bool) {
 	}
 	header := t.header
 	if h, ok := l.Event.(*attemptlog.Header); ok {
-		if (h.Agent == nil) == (h.Human == nil) {
-			t.fault(t.in.row, "line", attemptlog.CodeMissingField, "found both or neither of agent and human, expected exactly one")
-			return nil, false
-		}
 		header = headerCells(h)
 	}
 	want := rowCells(l, header)
