@@ -152,9 +152,13 @@ func decodeOutcomes(t *testing.T, out string) []outcome {
 // script writes an agent program.
 func script(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "agent.sh")
+	return scriptIn(t.TempDir(), text)
+}
+
+func scriptIn(dir, text string) string {
+	path := filepath.Join(dir, "agent.sh")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return "command:" + path
 }

@@ -15,6 +15,7 @@ import (
 
 	"rebench/internal/attemptlog"
 	"rebench/internal/rebench"
+	"rebench/runner/device"
 	"rebench/runner/sandbox"
 	"rebench/runner/scoring"
 )
@@ -370,6 +371,65 @@ func TestBreakDuringScoring(t *testing.T) {
 	// 4 + 2 of the submission + 2; the pause is all the rest: 8 + 60.
 	if *l.end.T != 8 || len(l.pauses) != 1 || l.resumes[0].At.Sub(*l.pauses[0].At) != 68*time.Second {
 		t.Errorf("end at %v, pauses %d", *l.end.T, len(l.pauses))
+	}
+}
+
+// quietAfter is an inventory whose GPU works until it was asked n times.
+type quietAfter struct {
+	n    int
+	time *fakeTime
+}
+
+func (q *quietAfter) GPUs(context.Context) ([]device.GPU, error) {
+	g := device.GPU{UUID: "GPU-00000000-test", Name: "Test GPU", Minor: 3}
+	if q.n--; q.n >= 0 {
+		g.Utilization = 90
+		q.time.Advance(2 * time.Second)
+	}
+	return []device.GPU{g}, nil
+}
+
+// Kernels that were queued before a score call run on while their process is
+// frozen: until the GPU is quiet, time is charged.
+func TestQueuedGPUWorkIsCharged(t *testing.T) {
+	inv := &quietAfter{}
+	b := newBench(t, func(_ context.Context, s *solver) sandbox.Result {
+		inv.n = 2
+		s.score()
+		return exit(0)
+	})
+	inv.time = b.time
+	b.cfg.Inventory = inv
+	b.cfg.Lease = &device.Lease{GPUs: []device.GPU{{UUID: "GPU-00000000-test", Name: "Test GPU", Minor: 3}}}
+	l := b.mustRun()
+	l.noWarnings(t)
+	if *l.scores[0].T != 4 || *l.end.T != 4 {
+		t.Errorf("entry at %v, end at %v; expected 2 readings of 2 s to be charged", *l.scores[0].T, *l.end.T)
+	}
+	if l.header.Hardware.GPU != "Test GPU" || *l.header.Hardware.GPUCount != 1 || !slices.Equal(b.exec.Specs()[0].GPUs, []int{3}) || !slices.Equal(b.scorer.requests()[0].GPUs, []int{3}) {
+		t.Errorf("hardware %+v, device minors %v", l.header.Hardware, b.exec.Specs()[0].GPUs)
+	}
+}
+
+// The seam for scaffolds: trouble of a model's API is not the solver's time.
+func TestUncharged(t *testing.T) {
+	var b *bench
+	b = newBench(t, func(ctx context.Context, s *solver) sandbox.Result {
+		b.time.Advance(time.Second)
+		resume, err := b.a.Uncharged(ctx, "api_rate_limit")
+		if err != nil || !s.proc.Frozen() {
+			t.Errorf("frozen %v, %v", s.proc.Frozen(), err)
+		}
+		b.time.Advance(time.Minute)
+		if err := resume(ctx); err != nil || s.proc.Frozen() {
+			t.Errorf("frozen %v, %v", s.proc.Frozen(), err)
+		}
+		return exit(0)
+	})
+	l := b.mustRun()
+	l.noWarnings(t)
+	if *l.end.T != 1 || len(l.pauses) != 1 || l.pauses[0].Reason != "api_rate_limit" {
+		t.Errorf("end at %v, pauses %+v", *l.end.T, l.pauses)
 	}
 }
 

@@ -13,8 +13,8 @@ type Source interface {
 	Now() time.Duration
 	// Wall is the calendar time, which may jump.
 	Wall() time.Time
-	// Sleep waits for d of monotonic time or the end of ctx.
-	Sleep(ctx context.Context, d time.Duration) error
+	// SleepUntil waits until Now has reached t, or the end of ctx.
+	SleepUntil(ctx context.Context, t time.Duration) error
 }
 
 // SystemTime is the machine's time.
@@ -28,14 +28,14 @@ func (SystemTime) Now() time.Duration { return time.Since(processStart) }
 // Wall is the calendar time.
 func (SystemTime) Wall() time.Time { return time.Now().Round(0) }
 
-// Sleep waits for d or the end of ctx.
-func (SystemTime) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
+// SleepUntil waits until t or the end of ctx.
+func (s SystemTime) SleepUntil(ctx context.Context, t time.Duration) error {
+	timer := time.NewTimer(t - s.Now())
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-t.C:
+	case <-timer.C:
 		return nil
 	}
 }
@@ -126,19 +126,23 @@ func (c *Clock) notify() {
 func (c *Clock) WaitLimit(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		left, held, changed := c.limit-c.elapsed(), c.holds > 0, c.changed
+		now := c.src.Now()
+		left, held, changed := c.limit-c.charged, c.holds > 0, c.changed
+		if !held {
+			left -= now - c.since
+		}
 		c.mu.Unlock()
 		if !held && left <= 0 {
 			return nil
 		}
-		if err := c.waitChange(ctx, changed, left, held); err != nil {
+		if err := c.waitChange(ctx, changed, now+left, held); err != nil {
 			return err
 		}
 	}
 }
 
-// waitChange waits until the clock changed or, when it runs, for d.
-func (c *Clock) waitChange(ctx context.Context, changed <-chan struct{}, d time.Duration, held bool) error {
+// waitChange waits until the clock changed or, when it runs, until t.
+func (c *Clock) waitChange(ctx context.Context, changed <-chan struct{}, t time.Duration, held bool) error {
 	if held {
 		select {
 		case <-ctx.Done():
@@ -156,7 +160,7 @@ func (c *Clock) waitChange(ctx context.Context, changed <-chan struct{}, d time.
 		case <-sleeping.Done():
 		}
 	}()
-	if err := c.src.Sleep(sleeping, d); err != nil {
+	if err := c.src.SleepUntil(sleeping, t); err != nil {
 		return ctx.Err() // nil when only the clock changed
 	}
 	return nil

@@ -98,7 +98,10 @@ func (a *Attempt) control(conn *net.UnixConn) {
 	json.NewEncoder(conn).Encode(out)
 }
 
-const controlTimeout = 30 * time.Second
+const (
+	controlTimeout = 30 * time.Second
+	statusTimeout  = 3 * time.Second
+)
 
 // Control asks the running attempt in d; CodeConflict when none runs there.
 func (d *Dir) Control(op ControlOp) (Status, error) {
@@ -107,7 +110,11 @@ func (d *Dir) Control(op ControlOp) (Status, error) {
 		return Status{}, rebench.Errorf(rebench.CodeConflict, "attempt %s is not running", d.Meta.ID)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(controlTimeout))
+	timeout := controlTimeout
+	if op == ControlStatus {
+		timeout = statusTimeout // a runner that is stopped does not answer
+	}
+	conn.SetDeadline(time.Now().Add(timeout))
 	if err := json.NewEncoder(conn).Encode(controlRequest{op}); err != nil {
 		return Status{}, rebench.Errorf(rebench.CodeInternal, "attempt %s: %w", d.Meta.ID, err)
 	}

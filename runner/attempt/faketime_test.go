@@ -40,10 +40,7 @@ func (f *fakeTime) Jump(d time.Duration) {
 	f.wall = f.wall.Add(d)
 }
 
-func (f *fakeTime) Sleep(ctx context.Context, d time.Duration) error {
-	f.mu.Lock()
-	until := f.now + d
-	f.mu.Unlock()
+func (f *fakeTime) SleepUntil(ctx context.Context, until time.Duration) error {
 	for {
 		f.mu.Lock()
 		done, changed := f.now >= until, f.changed

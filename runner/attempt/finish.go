@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rebench/internal/attemptlog"
+	"rebench/internal/rebench"
 	"rebench/runner/device"
 	"rebench/runner/scoring"
 )
@@ -81,7 +82,7 @@ func (a *Attempt) finalScorings(stopT time.Duration, stopAt time.Time) error {
 	a.scoreMu.Lock()
 	defer a.scoreMu.Unlock()
 	ctx := a.scoringCtx
-	if a.cfg.Environment.Selection == "last" && a.proc != nil {
+	if a.cfg.Environment.Selection == rebench.SelectLast && a.proc != nil {
 		tk := &taken{t: min(stopT, a.cfg.TimeLimit), at: stopAt, release: func(context.Context) error { return nil }}
 		if err := a.snapshot(ctx, tk); err != nil {
 			return err

@@ -2,10 +2,12 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"rebench/internal/attemptlog"
 	"rebench/internal/rebench"
+	"rebench/runner/device"
 	"rebench/runner/sandbox"
 )
 
@@ -21,7 +23,7 @@ type ledger struct {
 	reason    string
 	begin     time.Duration // monotonic
 	charged   time.Duration // since begin
-	announce  bool          // a hold that is to show at once (a break) is among them
+	announce  string        // the reason of a hold that is to show at once (a break); "" for none
 	announced *time.Time    // the pause line is written or queued; when it began
 	scoring   bool          // a scoring is unlogged: queue lines
 	queue     []attemptlog.Event
@@ -104,18 +106,23 @@ func (a *Attempt) thaw(ctx context.Context) error {
 // hold freezes the solver and then stops the clock. announce writes the pause
 // line now instead of when the interval is over.
 func (a *Attempt) hold(ctx context.Context, reason string, announce bool) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.freezeLocked(ctx); err != nil {
+	if err := a.freeze(ctx); err != nil {
 		return err
 	}
+	// What a frozen solver has queued on its GPUs runs on: until that is done
+	// the clock does too.
+	if err := device.WaitQuiet(ctx, a.cfg.Inventory, a.cfg.Lease.UUIDs()); err != nil {
+		return errors.Join(err, a.thaw(ctx))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.clock.Hold()
 	p := &a.pause
 	if p.depth++; p.depth == 1 {
-		p.begin, p.charged, p.reason, p.announce, p.announced = a.time.Now(), 0, reason, false, nil
+		p.begin, p.charged, p.reason, p.announce, p.announced = a.time.Now(), 0, reason, "", nil
 	}
 	if announce {
-		p.announce = true
+		p.announce = reason
 		if p.depth == 1 {
 			return a.announceLocked(reason)
 		}
@@ -148,8 +155,8 @@ func (a *Attempt) releaseLocked() error {
 	p := &a.pause
 	p.depth--
 	if p.depth > 0 {
-		if p.announce && p.announced == nil {
-			return a.announceLocked(pauseBreak)
+		if p.announce != "" && p.announced == nil {
+			return a.announceLocked(p.announce)
 		}
 		return nil
 	}
@@ -246,6 +253,9 @@ func (a *Attempt) Pause(ctx context.Context) error {
 	a.onBreak = true
 	a.mu.Unlock()
 	if err := a.hold(ctx, pauseBreak, true); err != nil {
+		a.mu.Lock()
+		a.onBreak = false
+		a.mu.Unlock()
 		return err
 	}
 	a.setState("paused")
@@ -263,4 +273,14 @@ func (a *Attempt) Resume(ctx context.Context) error {
 	a.state = "running"
 	a.mu.Unlock()
 	return a.release(ctx)
+}
+
+// Uncharged begins a pause that is not the solver's doing, such as waiting for a
+// model's API that is over its rate: the solver is frozen until the returned
+// function is called. The reason stands in the log.
+func (a *Attempt) Uncharged(ctx context.Context, reason string) (resume func(context.Context) error, err error) {
+	if err := a.hold(ctx, reason, true); err != nil {
+		return nil, err
+	}
+	return a.release, nil
 }

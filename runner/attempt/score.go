@@ -299,9 +299,9 @@ func (a *Attempt) waitGrid(ctx context.Context, begin time.Duration) {
 	if step <= 0 {
 		return
 	}
-	passed := a.time.Now() - begin
-	if rest := passed % step; rest > 0 {
-		a.time.Sleep(ctx, step-rest) // cut short only by the attempt's end
+	now := a.time.Now()
+	if rest := (now - begin) % step; rest > 0 {
+		a.time.SleepUntil(ctx, now+step-rest) // cut short only by the attempt's end
 	}
 }
 

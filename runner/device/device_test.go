@@ -87,6 +87,34 @@ func TestParseSMI(t *testing.T) {
 	}
 }
 
+// The reader of nvidia-smi, with programs that play it.
+func TestReadSMI(t *testing.T) {
+	play := func(text string) ([]GPU, error) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir+":/usr/bin:/bin")
+		return readSMI(context.Background())
+	}
+	gpus, err := play("test \"$1 $2\" = '-q -x' || exit 3\ncat <<'END'\n" + smiXML + "\nEND\n")
+	if err != nil || len(gpus) != 3 {
+		t.Errorf("%d GPUs, %v", len(gpus), err)
+	}
+	for _, status := range []string{"9", "6"} {
+		if _, err := play("echo No devices; exit " + status); !errors.Is(err, errNoDriver) {
+			t.Errorf("status %s: %v", status, err)
+		}
+	}
+	if _, err := play("echo Driver/library version mismatch; exit 18"); err == nil || errors.Is(err, errNoDriver) || !strings.Contains(err.Error(), "mismatch") {
+		t.Errorf("a broken driver: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := readSMI(context.Background()); !errors.Is(err, errNoDriver) {
+		t.Errorf("no program: %v", err)
+	}
+}
+
 // fakeGPUs is an inventory that tests change.
 type fakeGPUs struct {
 	mu   sync.Mutex
@@ -214,6 +242,29 @@ func TestBusyGPUsAreNotLeased(t *testing.T) {
 		t.Error(err)
 	}
 	if err := CheckIdle(ctx, gpus, []string{"GPU-gone"}, 0); rebench.ErrorCode(err) != rebench.CodeInternal {
+		t.Error(err)
+	}
+}
+
+func TestWaitQuiet(t *testing.T) {
+	working, other := gpuN(0), gpuN(1)
+	working.Utilization, other.Utilization = 40, 100
+	gpus := &fakeGPUs{gpus: []GPU{working, other}}
+	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	if err := WaitQuiet(short, gpus, []string{working.UUID}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a working GPU: %v", err)
+	}
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		gpus.mu.Lock()
+		gpus.gpus[0].Utilization = 0
+		gpus.mu.Unlock()
+	}()
+	if err := WaitQuiet(context.Background(), gpus, []string{working.UUID}); err != nil {
+		t.Error(err)
+	}
+	if err := WaitQuiet(context.Background(), nil, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"rebench/internal/rebench"
@@ -127,4 +128,33 @@ func checkIdleOnce(ctx context.Context, inv Inventory, uuids []string) error {
 		}
 	}
 	return nil
+}
+
+// WaitQuiet waits until the GPUs with the given UUIDs have executed nothing over
+// the driver's last sample (up to a second): kernels that a process queued run
+// on while the process is frozen.
+func WaitQuiet(ctx context.Context, inv Inventory, uuids []string) error {
+	if len(uuids) == 0 {
+		return nil
+	}
+	for {
+		gpus, err := inv.GPUs(ctx)
+		if err != nil {
+			return err
+		}
+		quiet := true
+		for _, g := range gpus {
+			if slices.Contains(uuids, g.UUID) && g.Utilization > 0 {
+				quiet = false
+			}
+		}
+		if quiet {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
