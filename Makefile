@@ -1,7 +1,7 @@
 # Every check of the project. Nothing is skipped: a tool that is missing fails the run.
 
 # Packages whose tests also run with the race detector.
-RACE := ./server/... ./internal/analysis ./internal/store ./runner/...
+RACE := ./server/app ./server/handler ./internal/analysis ./internal/live ./internal/store ./internal/upload
 PYTHON := /usr/bin/python3
 
 # Stamping the commit fails in a checkout of another user, and tests need none.
