@@ -121,7 +121,7 @@ func detectObject(text []byte) Format {
 	switch {
 	case k["format"] == "attempt-log" || k.has("type", "seq", "prev"):
 		return FormatAttemptLog
-	case k.has("run_id", "task_id") && k.any("score", "score_cont", "score_binarized", "task_family"):
+	case k.has("task_id") && k.any("run_id", "task_family") && k.any("score", "score_cont", "score_binarized", "alias"):
 		return FormatMETRRuns
 	case k.has("competition_reports") || k.has("competition_id", "submission_exists"):
 		return FormatMLEBench
