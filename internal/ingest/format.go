@@ -148,6 +148,9 @@ func detectArray(text []byte) Format {
 		case FormatVivaria, FormatMLEBench:
 			return f
 		}
+		if topKeys(rest).has("score", "message") {
+			return FormatVivaria
+		}
 	}
 	return FormatUnknown
 }

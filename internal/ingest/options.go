@@ -78,6 +78,9 @@ func ParseMapping(b []byte) (Mapping, error) {
 	return m, m.check(true)
 }
 
+// CheckMapping refuses a mapping whose fields cannot be, as ParseMapping does.
+func CheckMapping(m Mapping) (Mapping, error) { return m, m.check(true) }
+
 func (m *Mapping) check(outer bool) error {
 	bad := func(field, format string, args ...any) error {
 		return rebench.Errorf(rebench.CodeInvalid, "mapping."+field+": "+format, args...)
