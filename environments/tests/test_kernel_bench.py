@@ -96,6 +96,8 @@ def test_ways_to_return(score, body):
     ("import os\ndef prefix_sum(x, out): os.write(3, b'x' * 5000); return out", "rule_broken", "bytes"),
     ("import os\ndef prefix_sum(x, out): os.write(3, b'[]\\n'); return out", "rule_broken", "not one JSON object"),
     ("import os, time\ndef prefix_sum(x, out): os.write(3, b'{\"done\": 1}\\n'); time.sleep(1)", "rule_broken", "not asked"),
+    ("import os, time\ndef prefix_sum(x, out): os.write(3, b'[' * 4000 + b'\\n'); time.sleep(1)", "rule_broken", "not one JSON object"),
+    ("import os, time\ndef prefix_sum(x, out): os.write(3, b'\\xff\\xfe\\n'); time.sleep(1)", "rule_broken", "not one JSON object"),
     ("import os\nos.write(3, b'{}\\n')\ndef prefix_sum(x, out): return out", "rule_broken", "before the first call"),
     ("import os\nos.close(3)\ndef prefix_sum(x, out): return out", "error", ""),
     ("import os, signal\ndef prefix_sum(x, out): os.kill(os.getpid(), signal.SIGKILL)", "error", "signal 9"),

@@ -83,6 +83,8 @@ def test_honest_sources_raise_no_flag(path):
     ("# see /proc/cpuinfo", None),
     ("LD_PRELOAD=./x.so", "source_preloads"),
     ("signal(SIGCONT, h)", "source_signals_itself"),
+    ("madvise(p, n, MADV_REMOVE);", "source_changes_buffers"),
+    ("madvise(p, n, MADV_HUGEPAGE);", None),
     ("socket.socket(fileno=3)", "source_uses_control_socket"),
     ("write(3, buf, n);", "source_uses_control_socket"),
     ("fwrite(buf, 1, 3, f); x = write(13, buf, 3);", None),

@@ -48,7 +48,7 @@ class Channel:
         """Return the answer to the question of that nonce."""
         told = self.receive(wall_s)
         if told.get("done") != nonce:
-            raise Refused("rule_broken", "answered something that was not asked: %.200r" % told)
+            raise Refused("rule_broken", "answered something that was not asked: %.200r" % (told,))
         return told
 
     def nothing_unasked(self):
@@ -71,7 +71,7 @@ class Channel:
         line = self._line(time.monotonic() + wall_s)
         try:
             told = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
             raise Refused("rule_broken", "an answer that is not one JSON object: %.200r" % line)
@@ -104,7 +104,7 @@ class Channel:
         ended = self.job.wait(2)
         if not ended.running and (ended.oom or ended.timed_out):
             raise Refused(*ended.reason())
-        raise Refused("error", "the solution failed: %.1500s" % text)
+        raise Refused("error", "the solution failed: %.1500s" % (text,))
 
     def _ended(self, timed_out=False):
         """Raise Refused for a sandbox that fell silent."""

@@ -25,6 +25,7 @@ PATTERNS = {
     "source_reads_processes": rb"/proc/(?:self|thread-self|\d+|%[sd]|\{|\"|')|process_vm_(?:readv|writev)|\bptrace\b|\bpidfd_getfd\b",
     "source_preloads": rb"LD_PRELOAD|LD_AUDIT|\bsitecustomize\b|\busercustomize\b",
     "source_signals_itself": rb"SIGCONT|\bF_SETSIG\b",
+    "source_changes_buffers": rb"\bfallocate\b|PUNCH_HOLE|MADV_(?:COLLAPSE|REMOVE)",
     "source_uses_control_socket": rb"fileno\s*=\s*3\b|\bfdopen\(\s*3\b|os\s*\.\s*write\(\s*3\b|\b(?:write|send)\s*\(\s*3\s*,",
 }
 _COMPILED = {flag: re.compile(pattern) for flag, pattern in PATTERNS.items()}
