@@ -51,5 +51,6 @@ func command() *cobra.Command {
 	cmd.Flags().StringVar(&c.LogLevel, "log-level", "", "debug, info, warn or error (environment "+config.EnvLogLevel+"; default info)")
 	cmd.Flags().StringVar(&c.WithRunner, "with-runner", "", "also start a runner that takes queued runs on this machine")
 	cmd.Flags().Lookup("with-runner").NoOptDefVal = config.RunnerAuto
+	cmd.AddCommand(tokenCommand(&c))
 	return cmd
 }

@@ -39,6 +39,7 @@ type Config struct {
 	DataDir  string // directory of the database and of everything else the server keeps
 	Database string // database file; "" is rebench.db in DataDir
 	LogLevel string // debug, info, warn or error
+	Token    string // an administrator's token, from the environment only; "" for none
 	// WithRunner starts a runner beside the server: its program, RunnerAuto to look
 	// for one, or "" for none.
 	WithRunner string
@@ -55,6 +56,7 @@ func (c Config) Resolve(getenv func(string) string) (Config, error) {
 			*f.field = getenv(f.name)
 		}
 	}
+	c.Token = getenv(EnvToken)
 	if c.Addr == "" {
 		c.Addr = DefaultAddr
 	}

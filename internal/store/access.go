@@ -87,7 +87,7 @@ func (s *Store) addToken(ctx context.Context, name string, scope Scope, secret s
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return addAudit(tx, AuditEvent{Actor: "command line", Action: "create token", Object: name, Detail: "scope " + string(scope)})
+		return addAudit(tx, rebench.AuditEvent{Actor: "command line", Action: "create token", Object: name, Detail: "scope " + string(scope)})
 	})
 	if errors.Is(err, gorm.ErrDuplicatedKey) {
 		return rebench.Errorf(rebench.CodeConflict, "there is already a token named %q", name)
@@ -134,7 +134,7 @@ func (s *Store) RevokeToken(ctx context.Context, name string) error {
 		if res.RowsAffected == 0 {
 			return rebench.Errorf(rebench.CodeNotFound, "there is no active token named %q", name)
 		}
-		return addAudit(tx, AuditEvent{Actor: "command line", Action: "revoke token", Object: name})
+		return addAudit(tx, rebench.AuditEvent{Actor: "command line", Action: "revoke token", Object: name})
 	})
 }
 
@@ -160,5 +160,12 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Token, error) 
 func (s *Store) HasTokens(ctx context.Context) (bool, error) {
 	var n int64
 	err := s.reader.WithContext(ctx).Model(&tokenRow{}).Where("revoked_ms IS NULL").Count(&n).Error
+	return n > 0, err
+}
+
+// TokenActive reports whether a token has not been revoked.
+func (s *Store) TokenActive(ctx context.Context, id int64) (bool, error) {
+	var n int64
+	err := s.reader.WithContext(ctx).Model(&tokenRow{}).Where("id = ? AND revoked_ms IS NULL", id).Count(&n).Error
 	return n > 0, err
 }

@@ -5,17 +5,9 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-)
 
-// AuditEvent says who changed what.
-type AuditEvent struct {
-	ID     int64
-	At     time.Time
-	Actor  string
-	Action string
-	Object string
-	Detail string
-}
+	"rebench/internal/rebench"
+)
 
 type auditRow struct {
 	ID     int64 `gorm:"primaryKey"`
@@ -28,7 +20,7 @@ type auditRow struct {
 
 func (auditRow) TableName() string { return "audit_events" }
 
-func addAudit(tx *gorm.DB, e AuditEvent) error {
+func addAudit(tx *gorm.DB, e rebench.AuditEvent) error {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
@@ -36,13 +28,13 @@ func addAudit(tx *gorm.DB, e AuditEvent) error {
 }
 
 // AddAudit appends an event, for changes that no other method records.
-func (s *Store) AddAudit(ctx context.Context, e AuditEvent) error {
+func (s *Store) AddAudit(ctx context.Context, e rebench.AuditEvent) error {
 	return addAudit(s.writer.WithContext(ctx), e)
 }
 
 // AuditEvents returns at most limit events with an id below before (0: the newest),
 // newest first.
-func (s *Store) AuditEvents(ctx context.Context, before int64, limit int) ([]AuditEvent, error) {
+func (s *Store) AuditEvents(ctx context.Context, before int64, limit int) ([]rebench.AuditEvent, error) {
 	db := s.reader.WithContext(ctx).Order("id DESC").Limit(limit)
 	if before > 0 {
 		db = db.Where("id < ?", before)
@@ -51,9 +43,9 @@ func (s *Store) AuditEvents(ctx context.Context, before int64, limit int) ([]Aud
 	if err := db.Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	out := make([]AuditEvent, len(rows))
+	out := make([]rebench.AuditEvent, len(rows))
 	for i, r := range rows {
-		out[i] = AuditEvent{ID: r.ID, At: time.UnixMilli(r.AtMs).UTC(), Actor: r.Actor, Action: r.Action, Object: r.Object, Detail: r.Detail}
+		out[i] = rebench.AuditEvent{ID: r.ID, At: time.UnixMilli(r.AtMs).UTC(), Actor: r.Actor, Action: r.Action, Object: r.Object, Detail: r.Detail}
 	}
 	return out, nil
 }

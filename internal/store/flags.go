@@ -49,7 +49,7 @@ func (s *Store) AddFlag(ctx context.Context, f rebench.Flag) (rebench.DataRevisi
 		if err != nil {
 			return err
 		}
-		return addAudit(tx, AuditEvent{At: f.At, Actor: f.Author, Action: verb + " " + string(f.Kind), Object: f.AttemptID, Detail: f.Reason})
+		return addAudit(tx, rebench.AuditEvent{At: f.At, Actor: f.Author, Action: verb + " " + string(f.Kind), Object: f.AttemptID, Detail: f.Reason})
 	})
 	return revision.domain(), err
 }

@@ -92,12 +92,12 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 		if err := im.addAll(ctx, items, each); err != nil {
 			return err
 		}
-		if err := im.flush(); err != nil {
+		if err := im.rows.flush(); err != nil {
 			return err
 		}
 		if im.revision.ID != 0 {
 			revision = im.revision.domain()
-			return addAudit(tx, AuditEvent{At: time.UnixMilli(im.upload.AtMs), Actor: im.upload.Author, Action: "import", Object: im.upload.FileName, Detail: im.detail()})
+			return addAudit(tx, rebench.AuditEvent{At: time.UnixMilli(im.upload.AtMs), Actor: im.upload.Author, Action: "import", Object: im.upload.FileName, Detail: im.detail()})
 		}
 		revision, err = latestRevision(tx)
 		return err
@@ -128,7 +128,9 @@ type importer struct {
 
 	nextAttempt, nextRevision int64
 	attempts, revisions       *bulk
-	current, entries, chunks  *bulk
+	current, entries          *bulk
+	chunks, flags             *bulk
+	rows                      *inserter
 	log                       *LogWriter
 }
 
@@ -148,19 +150,24 @@ func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
 		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, seen: map[[2]string]*known{}, count: map[Outcome]int{},
 		upload: uploadRow{AtMs: u.At.UnixMilli(), Author: u.Author, FileName: u.FileName, Format: u.Format,
 			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note},
-		attempts:  newBulk(tx, "attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),
-		revisions: newBulk(tx, "revisions", revisionColumns...),
-		current:   newBulk(tx, "current_revisions", "attempt_pk", "data_revision", "revision_id").replace(),
-		entries: newBulk(tx, "score_entries", "revision_id", "seq", "t_ms", "at_ms", "raw", "normalized", "basis", "valid", "reason",
+		attempts:  newBulk("attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),
+		revisions: newBulk("revisions", revisionColumns...),
+		current:   newBulk("current_revisions", "attempt_pk", "data_revision", "revision_id").replace(),
+		entries: newBulk("score_entries", "revision_id", "seq", "t_ms", "at_ms", "raw", "normalized", "basis", "valid", "reason",
 			"message", "submission_sha256", "scorer_sha256", "rescored_raw", "rescored_normalized"),
-		chunks: newBulk(tx, "attempt_logs", "revision_id", "chunk", "log"),
+		chunks: newBulk("attempt_logs", "revision_id", "chunk", "log"),
+		flags:  newBulk("flags", "attempt_pk", "kind", "is_set", "author", "reason", "at_ms", "data_revision"),
 	}
+	im.rows = newInserter(tx, im.attempts, im.revisions, im.current, im.entries, im.chunks, im.flags)
 	log, err := newLogWriter(im)
 	im.log = log
 	return im, err
 }
 
-func (im *importer) close() { im.log.close() }
+func (im *importer) close() {
+	im.rows.close()
+	im.log.close()
+}
 
 // detail counts what the import did, for the audit trail.
 func (im *importer) detail() string {
@@ -208,15 +215,6 @@ func (im *importer) begin() error {
 	}
 	row := im.tx.Raw("SELECT (SELECT COALESCE(MAX(pk), 0) FROM attempts), (SELECT COALESCE(MAX(id), 0) FROM revisions)").Row()
 	return row.Scan(&im.nextAttempt, &im.nextRevision)
-}
-
-func (im *importer) flush() error {
-	for _, b := range []*bulk{im.attempts, im.revisions, im.current, im.entries, im.chunks} {
-		if err := b.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (im *importer) lookup(dataset, native string) (*known, error) {
@@ -300,9 +298,7 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 	if outcome == Created {
 		im.nextAttempt++
 		k.row.PK = im.nextAttempt
-		if err := im.attempts.add(k.row.PK, item.ID, item.Dataset, item.NativeID, string(item.Environment), string(item.Profile)); err != nil {
-			return err
-		}
+		im.attempts.add(k.row.PK, item.ID, item.Dataset, item.NativeID, string(item.Environment), string(item.Profile))
 	}
 	im.nextRevision++
 	entries, valid, scorer, logBytes, err := im.log.commit(im.nextRevision)
@@ -313,31 +309,30 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 	if err != nil {
 		return err
 	}
-	if err := im.revisions.add(append(values, entries, valid, scorer, logBytes)...); err != nil {
-		return err
-	}
+	im.revisions.add(append(values, entries, valid, scorer, logBytes)...)
 	if outcome != Held {
-		if err := im.current.add(k.row.PK, im.revision.ID, im.nextRevision); err != nil {
-			return err
+		im.current.add(k.row.PK, im.revision.ID, im.nextRevision)
+	}
+	if outcome == Created {
+		for _, f := range item.Flags {
+			im.addFlag(k.row.PK, f)
 		}
 	}
-	if outcome != Created {
-		return nil
-	}
-	for _, f := range item.Flags {
-		if err := im.addFlag(k.row.PK, f); err != nil {
-			return err
-		}
+	if im.rows.pending() > pendingArguments {
+		return im.rows.start()
 	}
 	return nil
 }
 
-func (im *importer) addFlag(pk int64, f rebench.Flag) error {
+// pendingArguments is how many column values are gathered before they are handed
+// to the inserter.
+const pendingArguments = 8_192
+
+func (im *importer) addFlag(pk int64, f rebench.Flag) {
 	if f.At.IsZero() {
 		f.At = time.UnixMilli(im.upload.AtMs)
 	}
-	return im.tx.Create(&flagRow{AttemptPK: pk, Kind: string(f.Kind), IsSet: f.Set, Author: f.Author, Reason: f.Reason,
-		AtMs: f.At.UnixMilli(), DataRevision: im.revision.ID}).Error
+	im.flags.add(pk, string(f.Kind), f.Set, f.Author, f.Reason, f.At.UnixMilli(), im.revision.ID)
 }
 
 // revisionColumns are in the order of revisionValues, then what LogWriter.commit returns.
@@ -362,17 +357,25 @@ func (im *importer) revisionValues(k *known, note string, c Content) ([]any, err
 			return nil, err
 		}
 	}
-	var final *float64
+	var final any
 	if a.FinalKnown {
-		final = &a.Final
+		final = a.Final
 	}
 	return []any{
 		im.nextRevision, k.row.PK, k.number + 1, c.SHA256, c.LogHead, im.revision.ID, im.upload.AtMs, im.upload.Author, note, im.upload.ID,
 		a.SourceFile, a.SourceLine, a.SourceSHA256, agent, string(a.Cohort), a.PersonID, a.ScorerVersion,
-		a.Calibration, a.Hardware, a.HardwareClass, millisOf(a.TimeLimit), millisOf(a.Duration), millisOfTime(a.StartedAt), a.ZoneUnknown,
-		millisOfTime(a.EndedAt), a.EndReason, string(a.Clock), a.Seed, a.CostUSD, a.Tokens, string(a.Badge), a.StartRaw, a.ReferenceRaw,
-		final, a.FinalRaw, string(a.Basis), a.HasLog, a.Unranked, string(extra),
+		a.Calibration, a.Hardware, a.HardwareClass, orNull(millisOf(a.TimeLimit)), orNull(millisOf(a.Duration)), orNull(millisOfTime(a.StartedAt)), a.ZoneUnknown,
+		orNull(millisOfTime(a.EndedAt)), a.EndReason, string(a.Clock), orNull(a.Seed), orNull(a.CostUSD), orNull(a.Tokens), string(a.Badge),
+		orNull(a.StartRaw), orNull(a.ReferenceRaw), final, orNull(a.FinalRaw), string(a.Basis), a.HasLog, a.Unranked, string(extra),
 	}, nil
+}
+
+// orNull is a column value of what p points to: drivers follow pointers slowly.
+func orNull[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
 }
 
 // agentID finds or adds the agent. Its ID field plays no part in its identity.

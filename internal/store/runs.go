@@ -48,7 +48,7 @@ func (s *Store) QueueRun(ctx context.Context, r rebench.Run) (rebench.Run, error
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return addAudit(tx, AuditEvent{Actor: r.Author, Action: "queue run", Object: r.Environment, Detail: r.Agent})
+		return addAudit(tx, rebench.AuditEvent{Actor: r.Author, Action: "queue run", Object: r.Environment, Detail: r.Agent})
 	})
 	return row.domain(), err
 }

@@ -41,51 +41,12 @@ type Options struct {
 	Progress    func(done, total int64) // bytes of files decoded; may be nil
 }
 
-// Element is one attempt of a report.
-type Element struct {
-	File        string                `json:"file"`
-	Line        int                   `json:"line,omitempty"`
-	AttemptID   string                `json:"attempt_id"`
-	Environment rebench.EnvironmentID `json:"environment"`
-	Profile     rebench.Profile       `json:"profile"`
-	Agent       string                `json:"agent"` // name, "human" for people
-	Revision    int                   `json:"revision"`
-	Current     bool                  `json:"current"` // false: kept as a revision that is not shown
-	Score       *float64              `json:"score"`   // final normalized score, nil when it cannot be normalized
-	Raw         *float64              `json:"raw"`
-	Unranked    string                `json:"unranked,omitempty"` // why it is in no ranking
-}
-
-// FileReport is what one uploaded file was recognised as.
-type FileReport struct {
-	Name       string             `json:"file"`
-	Format     ingest.Format      `json:"format"`
-	Bytes      int64              `json:"bytes"`
-	Attempts   int                `json:"attempts"`
-	Redactions int                `json:"redactions"` // secrets replaced before storing
-	Needs      []string           `json:"needs_mapping"`
-	ScoreKeys  []string           `json:"score_keys,omitempty"`
-	Restated   []string           `json:"restated,omitempty"` // how a METR file differs from what is known
-	Warnings   []attemptlog.Fault `json:"warnings"`
-	Errors     []attemptlog.Fault `json:"errors"`
-	Created    int                `json:"created"`
-	Revised    int                `json:"revised"`
-	Unchanged  int                `json:"unchanged"`
-	Refused    int                `json:"refused"`
-}
-
-// Report is what an upload did or, for a plan, would do.
-type Report struct {
-	DataRevision int64              `json:"data_revision"`
-	Created      []Element          `json:"created"`
-	Revised      []Element          `json:"revised"`
-	Unchanged    []Element          `json:"unchanged"`
-	Errors       []attemptlog.Fault `json:"errors"`
-	Files        []FileReport       `json:"files"`
-	// Held reports that revised elements were kept back because their file is
-	// normalized differently; Options.MakeCurrent would make them current.
-	Held bool `json:"held"`
-}
+// The parts of a report live where pages can use them.
+type (
+	Report     = ingest.Report
+	Element    = ingest.Element
+	FileReport = ingest.FileReport
+)
 
 // ErrFaulty reports that files have faults and nothing was imported; the report
 // that comes with it lists them.

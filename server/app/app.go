@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -55,6 +56,9 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := access(ctx, db, c, listener); err != nil {
+		return err
+	}
 	if err := load(ctx, db, log, streams.Err); err != nil {
 		return err
 	}
@@ -63,7 +67,7 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 	if _, err := engine.Leaderboard(ctx, analysis.Query{}); err != nil {
 		return fmt.Errorf("compute the leaderboard: %w", err)
 	}
-	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, Logger: log, Version: config.Version()})
+	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, UploadDir: filepath.Join(c.DataDir, "uploads"), Logger: log, Version: config.Version()})
 	if err != nil {
 		return err
 	}
@@ -94,6 +98,30 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 		return nil, rebench.Errorf(rebench.CodeInvalid, "cannot listen on %s: %w", addr, err)
 	}
 	return l, nil
+}
+
+// environmentToken is the name of the token that the environment gives.
+const environmentToken = "environment"
+
+// access makes the environment's token and refuses to serve other machines without
+// any token: nobody could be told from anybody.
+func access(ctx context.Context, db *store.Store, c config.Config, l net.Listener) error {
+	if c.Token != "" {
+		if err := db.EnsureToken(ctx, environmentToken, c.Token); err != nil {
+			return err
+		}
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		return nil
+	}
+	has, err := db.HasTokens(ctx)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return rebench.Errorf(rebench.CodeInvalid, "address %s is open to other machines, which needs a token first: make one with `server token create` or set %s", c.Addr, config.EnvToken)
+	}
+	return nil
 }
 
 // address is what to type into a browser. A listener on all interfaces is reached

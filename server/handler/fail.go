@@ -47,7 +47,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 		writeProblem(c, p)
 		return
 	}
-	s.errorPage(c, p)
+	s.errorPage(c, p, err)
 }
 
 func writeProblem(c *gin.Context, p Problem) {
@@ -58,8 +58,8 @@ func writeProblem(c *gin.Context, p Problem) {
 	c.Data(p.Status, "application/problem+json", b)
 }
 
-func (s *Server) errorPage(c *gin.Context, p Problem) {
-	data := view.ErrorData{Status: p.Status, Detail: p.Detail, Allowed: allowedLinks(c.Request.URL.Path, p.Errors)}
+func (s *Server) errorPage(c *gin.Context, p Problem, cause error) {
+	data := view.ErrorData{Status: p.Status, Detail: p.Detail, Allowed: allowedLinks(c.Request.URL.Path, faultsOf(cause))}
 	if p.Status == http.StatusInternalServerError {
 		data.Detail += " Request id: " + p.RequestID + "."
 	}

@@ -76,10 +76,18 @@ func TestProblems(t *testing.T) {
 func TestProblemNamesEveryFault(t *testing.T) {
 	s := publishedSite(t)
 	p := s.problem(t, "/api/v1/leaderboard?budget=x&environments=kernel&foo=1", 400)
-	if len(p.Errors) != 3 || p.Errors[0].Parameter != "budget" || p.Errors[1].Parameter != "environments" || p.Errors[2].Parameter != "foo" {
-		t.Fatalf("errors %+v", p.Errors)
+	b, err := json.Marshal(p.Errors)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if e := p.Errors[1]; e.Found != "kernel" || e.Code != "unknown_value" || len(e.Allowed) != 7 {
+	var faults []ParamFault
+	if err := json.Unmarshal(b, &faults); err != nil {
+		t.Fatal(err)
+	}
+	if len(faults) != 3 || faults[0].Parameter != "budget" || faults[1].Parameter != "environments" || faults[2].Parameter != "foo" {
+		t.Fatalf("errors %+v", faults)
+	}
+	if e := faults[1]; e.Found != "kernel" || e.Code != "unknown_value" || len(e.Allowed) != 7 {
 		t.Errorf("environments: %+v", e)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"rebench/internal/live"
 	"rebench/internal/rebench"
 	"rebench/internal/store"
+	"rebench/internal/upload"
 )
 
 // Engine computes the results that are served. *analysis.Engine is the real one.
@@ -56,20 +58,26 @@ type Options struct {
 	Engine Engine
 	Store  Store
 	// DB takes what is uploaded and streamed; nil serves reads only.
-	DB      *store.Store
-	Logger  *slog.Logger // nil discards
-	Version string       // of the program
+	DB *store.Store
+	// UploadDir keeps uploaded files until they are imported; needed with DB.
+	UploadDir string
+	Logger    *slog.Logger // nil discards
+	Version   string       // of the program
 }
 
 // Server answers all requests. It is safe for concurrent use.
 type Server struct {
-	engine  Engine
-	store   Store
-	db      *store.Store  // nil serves reads only
-	live    *live.Service // nil without db
-	stopped chan struct{} // closed when the server stops
-	log     *slog.Logger
-	version string
+	engine   Engine
+	store    Store
+	db       *store.Store  // nil serves reads only
+	live     *live.Service // nil without db
+	uploads  *uploads      // nil without db
+	limits   rateLimits
+	sessions sessions
+	started  time.Time
+	stopped  chan struct{} // closed when the server stops
+	log      *slog.Logger
+	version  string
 	// instance makes entity tags and asset addresses of different processes differ,
 	// since another build may write the same data differently.
 	instance string
@@ -84,13 +92,16 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: o.Engine, store: o.Store, db: o.DB, stopped: make(chan struct{}), log: o.Logger, version: o.Version, instance: randomID(),
+	s := &Server{engine: o.Engine, store: o.Store, db: o.DB, started: time.Now(), stopped: make(chan struct{}), log: o.Logger, version: o.Version, instance: randomID(),
 		bodies: newBodyCache(maxCachedBytes)}
+	var err error
 	if o.DB != nil {
 		s.live = live.New(o.DB, o.Logger)
+		if s.uploads, err = newUploads(o.UploadDir, &upload.Service{Store: o.DB}); err != nil {
+			return nil, fmt.Errorf("uploads directory: %w", err)
+		}
 	}
 	s.metrics = newMetrics(s.store)
-	var err error
 	if s.openapi, err = openAPIJSON(s.apiRoutes()); err != nil {
 		return nil, err
 	}

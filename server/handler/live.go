@@ -67,7 +67,7 @@ func streamProblem(err error) error {
 		return &httpError{status: http.StatusConflict, detail: refused.Error(), code: code, expected: &refused.Expected}
 	}
 	if faults, ok := errors.AsType[attemptlog.Faults](err); ok {
-		return &httpError{status: http.StatusUnprocessableEntity, detail: faults.Error(), code: faults[0].Code}
+		return errors.Join(&uploadError{faults: faults}, &httpError{status: http.StatusUnprocessableEntity, code: faults[0].Code})
 	}
 	if rebench.ErrorCode(err) == rebench.CodeInvalid {
 		return &httpError{status: http.StatusUnprocessableEntity, detail: err.Error(), code: "bad_lines"}

@@ -46,7 +46,7 @@ type liveSite struct {
 func newLiveSite(t *testing.T) liveSite {
 	t.Helper()
 	db := testutil.EmptyStore(t)
-	h, err := New(Options{Engine: analysis.New(db, analysis.Options{Replicates: 200}), Store: db, DB: db, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	h, err := New(Options{Engine: analysis.New(db, analysis.Options{Replicates: 200}), Store: db, DB: db, UploadDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

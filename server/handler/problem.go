@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"rebench/internal/ingest"
 	"rebench/internal/rebench"
 )
 
@@ -94,15 +95,19 @@ func shorten(s string) string {
 
 // Problem is an error response after RFC 9457.
 type Problem struct {
-	Type      string       `json:"type"`
-	Title     string       `json:"title"`
-	Status    int          `json:"status"`
-	Detail    string       `json:"detail"`
-	Instance  string       `json:"instance"`
-	RequestID string       `json:"request_id"`
-	Code      string       `json:"code,omitempty"`     // of streamed lines: gap, fork or a fault's code
-	Expected  *int64       `json:"expected,omitempty"` // seq to send next
-	Errors    []ParamFault `json:"errors,omitempty"`
+	Type      string `json:"type"`
+	Title     string `json:"title"`
+	Status    int    `json:"status"`
+	Detail    string `json:"detail"`
+	Instance  string `json:"instance"`
+	RequestID string `json:"request_id"`
+	Code      string `json:"code,omitempty"`     // of streamed lines: gap, fork or a fault's code
+	Expected  *int64 `json:"expected,omitempty"` // seq to send next
+	// Errors is everything that is wrong: with parameters ([]ParamFault) or with the
+	// content of files (attemptlog.Faults).
+	Errors any `json:"errors,omitempty"`
+	// Files says what each uploaded file was recognised as.
+	Files []ingest.FileReport `json:"files,omitempty"`
 }
 
 // httpError is an error with a status of its own, for what the codes of package
@@ -141,7 +146,16 @@ func problemOf(err error) (p Problem, internal bool) {
 		internal, detail = true, "The server failed to answer. Its log has the details under the request id."
 	}
 	p = Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
-	p.Errors = faultsOf(err)
+	if faults := faultsOf(err); len(faults) > 0 {
+		p.Errors = faults
+	}
+	if u, ok := errors.AsType[*uploadError](err); ok {
+		p.Status, p.Title, p.Detail = http.StatusUnprocessableEntity, http.StatusText(http.StatusUnprocessableEntity), u.Error()
+		p.Errors, internal = u.faults, false
+		if u.report != nil {
+			p.Files = u.report.Files
+		}
+	}
 	if h, ok := errors.AsType[*httpError](err); ok {
 		p.Code, p.Expected = h.code, h.expected
 	}

@@ -81,6 +81,7 @@ func (s *Server) routes() (http.Handler, error) {
 	if s.db != nil {
 		s.streamRoutes(r)
 		s.runRoutes(r)
+		s.writeRoutes(r)
 	}
 	for _, route := range s.apiRoutes() {
 		r.Match(reads, apiPrefix+route.path, s.handle(route.handle))

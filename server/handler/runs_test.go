@@ -16,7 +16,7 @@ import (
 
 func TestRuns(t *testing.T) {
 	db := testutil.EmptyStore(t)
-	h, err := New(Options{Engine: analysis.New(db, analysis.Options{}), Store: db, DB: db, Version: "test"})
+	h, err := New(Options{Engine: analysis.New(db, analysis.Options{}), Store: db, DB: db, UploadDir: t.TempDir(), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ type navItem struct{ path, label string }
 
 var navigation = []navItem{
 	{"/", "Leaderboard"}, {"/curves", "Curves"}, {"/compare", "Compare"}, {"/environments", "Environments"},
-	{"/humans", "Humans"}, {"/attempts", "Attempts"}, {"/runs", "Runs"}, {"/methodology", "Method"},
+	{"/humans", "Humans"}, {"/attempts", "Attempts"}, {"/runs", "Runs"}, {"/upload", "Upload"}, {"/methodology", "Method"},
 }
 
 // current reports whether the page belongs under the entry.
