@@ -46,13 +46,15 @@ func (s *serverFlags) client(note func(string, ...any)) (*client.Client, error) 
 	return c, err
 }
 
+// runFlags are the flags of `runner run` that need reading.
+type runFlags struct {
+	profile, agent, cohort, limit string
+	plan                          plan
+	server                        serverFlags
+}
+
 func newRunCommand(g *globals) *cobra.Command {
-	var (
-		profile, agentText, cohort string
-		limit                      string
-		p                          plan
-		srv                        serverFlags
-	)
+	r := &runFlags{}
 	c := &cobra.Command{
 		Use:   "run ENVIRONMENT",
 		Short: "Run sandboxed attempts",
@@ -67,67 +69,77 @@ Attempt i of N has the seed --seed + i. Time limits are charged time: breaks,
 waiting for devices or the timing lock, and the scorer's own work do not count,
 and the solver is frozen meanwhile.`,
 		Args: exactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			var err error
-			if p.env, p.profile, err = g.load(args[0], profile); err != nil {
-				return err
-			}
-			if p.agent, err = agent.Parse(agentText); err != nil {
-				return err
-			}
-			if p.agent.Kind == agent.KindHuman && p.names.Name == "" {
-				p.names.Name = cohort
-			}
-			p.timeLimit = p.profile.TimeLimit()
-			if limit != "" {
-				if p.timeLimit, err = rebench.ParseBudget(limit); err != nil {
-					return err
-				}
-			}
-			if err := p.check(); err != nil {
-				return err
-			}
-			m, err := g.openMachine(ctx)
-			if err != nil {
-				return err
-			}
-			defer m.close()
-			if p.server, err = srv.client(m.progress.note); err != nil {
-				return err
-			}
-			p.patience = srv.patience
-			stopPush := m.pushPending(ctx, p.server)
-			out, err := m.attempts(ctx, &p)
-			stopPush()
-			m.progress.done()
-			if err != nil {
-				return err
-			}
-			if err := printOutcomes(g, out); err != nil {
-				return err
-			}
-			return runStatus(out, p.server != nil)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), g, args[0]) },
 	}
-	profileFlag(c, &profile)
-	f := c.Flags()
-	f.StringVar(&agentText, "agent", "", "the solver: command:PROGRAM, human, starter, reference or tuner")
+	profileFlag(c, &r.profile)
+	f, p := c.Flags(), &r.plan
+	f.StringVar(&r.agent, "agent", "", "the solver: command:PROGRAM, human, starter, reference or tuner")
 	f.StringVar(&p.names.Name, "name", "", "name of the agent in results (default: the program's, or the kind)")
 	f.StringVar(&p.names.Model, "model", "", "model the agent uses, as results show it")
 	f.StringVar(&p.names.Scaffold, "scaffold", "", "scaffold of the agent, as results show it")
-	f.StringVar(&cohort, "cohort", "local", "cohort of a human solver: a pseudonym of a group, never a person's name")
-	f.StringVar(&limit, "time-limit", "", "time limit of each attempt, e.g. 10m or 8h (default: the profile's)")
+	f.StringVar(&r.cohort, "cohort", "local", "cohort of a human solver: a pseudonym of a group, never a person's name")
+	f.StringVar(&r.limit, "time-limit", "", "time limit of each attempt, e.g. 10m or 8h (default: the profile's)")
 	f.IntVar(&p.attempts, "attempts", 1, "number of attempts")
 	f.IntVar(&p.parallel, "parallel", 1, "attempts at a time, as far as devices last")
-	f.Int64Var(&p.seed, "seed", 0, "seed told to the first attempt's agent; draws of the scorer do not depend on it alone")
+	f.Int64Var(&p.seed, "seed", 0, "seed told to the first attempt's agent; no graded draw follows from it")
 	f.IntVar(&p.maxScorings, "max-scorings", attempt.DefaultMaxScorings, "scorings that one attempt may ask for")
 	f.BoolVar(&p.keep, "keep-submissions", false, "keep every scored solution, not only the one that counts")
-	srv.add(c)
+	r.server.add(c)
 	if err := c.MarkFlagRequired("agent"); err != nil {
 		panic(err) // the flag is defined above
 	}
 	return c
+}
+
+// read turns flags into a plan, before anything is started.
+func (r *runFlags) read(g *globals, env string) error {
+	p := &r.plan
+	var err error
+	if p.env, p.profile, err = g.load(env, r.profile); err != nil {
+		return err
+	}
+	if p.agent, err = agent.Parse(r.agent); err != nil {
+		return err
+	}
+	if p.agent.Kind == agent.KindHuman && p.names.Name == "" {
+		p.names.Name = r.cohort
+	}
+	p.timeLimit = p.profile.TimeLimit()
+	if r.limit != "" {
+		if p.timeLimit, err = rebench.ParseBudget(r.limit); err != nil {
+			return err
+		}
+	}
+	p.patience = r.server.patience
+	return errors.Join(p.names.Check(), p.check())
+}
+
+func (r *runFlags) run(ctx context.Context, g *globals, env string) error {
+	if err := r.read(g, env); err != nil {
+		return err
+	}
+	m, err := g.openMachine(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if r.plan.server, err = r.server.client(m.progress.note); err != nil {
+		return err
+	}
+	stopPush := m.pushPending(ctx, r.plan.server)
+	out, err := m.attempts(ctx, &r.plan)
+	stopPush()
+	m.progress.done()
+	if err != nil {
+		return err
+	}
+	if err := printOutcomes(g, out); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	}
+	return runStatus(out, r.plan.server != nil)
 }
 
 func printOutcomes(g *globals, out []outcome) error {

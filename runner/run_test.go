@@ -213,6 +213,9 @@ func TestInterrupt(t *testing.T) {
 	})
 	cmd.Process.Signal(os.Interrupt)
 	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+		t.Errorf("exit status %d", status)
+	}
 	_, sum, events := logOf(t, p.attempts()[0].LogPath())
 	if sum.EndReason != attemptlog.EndCancelled || sum.Scores != 1 || !strings.Contains(endDetail(events), "interrupted") {
 		t.Errorf("%+v", sum)

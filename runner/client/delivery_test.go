@@ -1,9 +1,7 @@
 package client
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,126 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"rebench/internal/attemptlog"
-	"rebench/internal/rebench"
 )
-
-// eventServer keeps the contract of the event endpoint for one attempt.
-type eventServer struct {
-	*httptest.Server
-	mu    sync.Mutex
-	lines []string
-	posts int
-	sent  int // lines received, repeats included
-	// trouble, when not nil, may answer in the server's place.
-	trouble func(w http.ResponseWriter, r *http.Request, post int) bool
-}
-
-const testToken = "secret-token"
-
-func newEventServer(t testing.TB) *eventServer {
-	s := &eventServer{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/attempts/{id}/events/head", s.wrap(func(w http.ResponseWriter, r *http.Request) {
-		json.NewEncoder(w).Encode(map[string]any{"acknowledged": len(s.lines) - 1})
-	}))
-	mux.HandleFunc("POST /api/v1/attempts/{id}/events", s.wrap(s.post))
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *eventServer) wrap(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if r.Method == http.MethodPost {
-			s.posts++
-		}
-		if s.trouble != nil && s.trouble(w, r, s.posts) {
-			return
-		}
-		if r.Header.Get("Authorization") != "Bearer "+testToken {
-			problem(w, 401, "unauthorized", nil)
-			return
-		}
-		h(w, r)
-	}
-}
-
-func problem(w http.ResponseWriter, status int, code string, expected *int) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	m := map[string]any{"status": status, "code": code, "title": code}
-	if expected != nil {
-		m["expected"] = *expected
-	}
-	json.NewEncoder(w).Encode(m)
-}
-
-func (s *eventServer) post(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil || r.Header.Get("Content-Type") != attemptlog.MediaType || !bytes.HasSuffix(body, []byte("\n")) {
-		problem(w, 422, "invalid", nil)
-		return
-	}
-	for line := range strings.Lines(string(body)) {
-		s.sent++
-		var e struct{ Seq int }
-		if json.Unmarshal([]byte(line), &e) != nil {
-			problem(w, 422, "invalid", nil)
-			return
-		}
-		switch n := len(s.lines); {
-		case e.Seq > n:
-			problem(w, 409, "gap", &n)
-			return
-		case e.Seq < n:
-			if s.lines[e.Seq] != line {
-				problem(w, 409, "fork", nil)
-				return
-			}
-		default:
-			s.lines = append(s.lines, line)
-		}
-	}
-	json.NewEncoder(w).Encode(map[string]any{"attempt_id": r.PathValue("id"), "acknowledged": len(s.lines) - 1})
-}
-
-// writeLog writes a log of one header and n-1 further lines.
-func writeLog(t testing.TB, path string, n int, message string) {
-	t.Helper()
-	os.Remove(path)
-	a, _, err := attemptlog.OpenAppend(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if _, err := a.Append(testHeader()); err != nil {
-		t.Fatal(err)
-	}
-	for i := 1; i < n; i++ {
-		if _, err := a.Append(testScore(float64(i), message)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func testHeader() *attemptlog.Header {
-	return &attemptlog.Header{
-		AttemptID: "a1", Environment: attemptlog.Environment{ID: "optimize_kernel", Version: "1", Profile: "cpu"}, Agent: &attemptlog.Agent{Name: "x"},
-		Clock: rebench.ClockActive, Scoring: attemptlog.Scoring{Direction: rebench.Minimize}, Tool: attemptlog.Tool{Name: "t", Version: "1"},
-	}
-}
-
-func testScore(t float64, message string) *attemptlog.Score {
-	v := 1.5
-	return &attemptlog.Score{T: &t, Score: &v, Basis: rebench.BasisRaw, Valid: true, Message: attemptlog.Text(message)}
-}
 
 type rig struct {
 	t      *testing.T
@@ -440,114 +323,6 @@ func TestDeliveryEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
-	}
-}
-
-func TestNewRefusesWhatIsNoServer(t *testing.T) {
-	for _, bad := range []string{"", "localhost:8080", "ftp://x", "http://", "http://u:p@h", "http://h?x=1", "http://h#f", "://", "http://h\x7f"} {
-		if _, err := New(bad, "t"); rebench.ErrorCode(err) != rebench.CodeInvalid {
-			t.Errorf("%q: %v", bad, err)
-		}
-	}
-	if _, err := New("http://h", "two words"); rebench.ErrorCode(err) != rebench.CodeInvalid {
-		t.Error("a token with a blank was taken")
-	}
-	for address, clear := range map[string]bool{"http://127.0.0.1:1": false, "http://localhost": false, "http://[::1]:2": false, "https://example.org": false, "http://example.org": true} {
-		c, err := New(address, "t")
-		if err != nil || c.SendsTokenInClear() != clear {
-			t.Errorf("%s: %v, %v", address, c.SendsTokenInClear(), err)
-		}
-	}
-}
-
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("followed, with token %q", r.Header.Get("Authorization"))
-	}))
-	defer elsewhere.Close()
-	s := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
-	defer s.Close()
-	c, err := New(s.URL, testToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var status *StatusError
-	if _, err := c.Head(context.Background(), "a"); !errors.As(err, &status) || status.Status != 307 || Retryable(err) {
-		t.Error(err)
-	}
-}
-
-func TestAttemptIDsAreEscaped(t *testing.T) {
-	var path string
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path = r.URL.EscapedPath()
-		io.WriteString(w, `{"acknowledged":-1}`)
-	}))
-	defer s.Close()
-	c, _ := New(s.URL+"/prefix/", "")
-	if n, err := c.Head(context.Background(), "../a/b?c"); err != nil || n != -1 {
-		t.Error(n, err)
-	}
-	if path != "/prefix/api/v1/attempts/..%2Fa%2Fb%3Fc/events/head" {
-		t.Error(path)
-	}
-}
-
-func TestClaimAndReport(t *testing.T) {
-	var reported JobStatus
-	jobs := []string{`{"run":{"id":"r1","environment":"optimize_kernel","profile":"cpu","agent":"starter","time_limit_s":60,"attempts":4,"parallel":2,"seed":9}}`, "", `{"run":null}`, `{}`}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api/v1/runs/claim", func(w http.ResponseWriter, _ *http.Request) {
-		job := jobs[0]
-		jobs = jobs[1:]
-		if job == "" {
-			w.WriteHeader(204)
-			return
-		}
-		io.WriteString(w, job)
-	})
-	mux.HandleFunc("POST /api/v1/runs/r1/status", func(w http.ResponseWriter, r *http.Request) {
-		if err := json.NewDecoder(r.Body).Decode(&reported); err != nil {
-			t.Error(err)
-		}
-		w.WriteHeader(204)
-	})
-	s := httptest.NewServer(mux)
-	defer s.Close()
-	c, _ := New(s.URL, testToken)
-	job, err := c.Claim(context.Background())
-	if want := (Job{"r1", "optimize_kernel", "cpu", "starter", 60, 4, 2, 9}); err != nil || *job != want {
-		t.Errorf("%+v, %v", job, err)
-	}
-	if job, err := c.Claim(context.Background()); job != nil || err != nil {
-		t.Errorf("no work: %v, %v", job, err)
-	}
-	for range 2 {
-		if _, err := c.Claim(context.Background()); err == nil {
-			t.Error("a claim without a run was taken")
-		}
-	}
-	if err := c.Report(context.Background(), "r1", JobStatus{State: JobDone}); err != nil || reported.State != JobDone || reported.AttemptIDs == nil {
-		t.Errorf("%+v, %v", reported, err)
-	}
-}
-
-func TestBackoffGrowsToItsMost(t *testing.T) {
-	var b backoff
-	ceiling := backoffFirst
-	for i := range 20 {
-		d := b.wait(0)
-		if d < ceiling/2 || d > ceiling {
-			t.Errorf("wait %d: %v, expected %v to %v", i, d, ceiling/2, ceiling)
-		}
-		ceiling = min(2*ceiling, backoffMost)
-	}
-	if b.wait(time.Hour) != time.Hour {
-		t.Error("less than the server asked for")
-	}
-	b.reset()
-	if d := b.wait(0); d > backoffFirst {
-		t.Errorf("after a success: %v", d)
 	}
 }
 
