@@ -35,7 +35,7 @@ go:
 pure:
 	CGO_ENABLED=0 go build -o /dev/null ./server
 	CGO_ENABLED=0 go vet ./...
-	CGO_ENABLED=0 go test -timeout 20m ./data ./internal/... ./server/...
+	CGO_ENABLED=0 go test -timeout 20m ./internal/... ./server ./server/app ./server/handler
 
 race:
 	go test -race -timeout 20m $(RACE)
