@@ -146,6 +146,7 @@ func (f *File) emitter(yield func(*Attempt) bool) emit {
 			return false
 		}
 		a.part.Attempts++
+		a.Redactions += redactExtra(a.Source)
 		id := key16(a.Header.AttemptID)
 		if head, again := f.seen[id]; again && len(a.NeedsMapping) == 0 {
 			f.repeated(a, head)

@@ -131,7 +131,7 @@ func (f *File) decodeInspectJSON(src *source, emit emit) {
 	l.warn(f, src)
 	j = newJSONReader(contextReader{f.ctx, src.reader()})
 	goOn := true
-	l.readLog(j, func() {
+	new(inspectLog).readLog(j, func() {
 		j.array(func(int) {
 			if !goOn || j.peek() != '{' {
 				return
@@ -253,7 +253,7 @@ type inspectSample struct {
 	failed                 bool
 	realStart              scalar // timestamp of the first event after the sample really started
 	realStartWorking       float64
-	firstAt                time.Time // of the earliest event
+	firstAt                time.Time // of the earliest event that is no score
 	held                   int
 }
 
@@ -350,7 +350,7 @@ func (s *inspectSample) readEvents(j *jsonReader) {
 				}
 			}
 		})
-		if st, ok := parseStamp(e.at.text); ok && !st.naive && (s.firstAt.IsZero() || st.t.Before(s.firstAt)) {
+		if st, ok := parseStamp(e.at.text); ok && !st.naive && kind != "score" && (s.firstAt.IsZero() || st.t.Before(s.firstAt)) {
 			s.firstAt = st.t
 		}
 		if w, ok := e.workingStart.number(); ok && w >= 0 && w < 1 && !s.realStart.present() {

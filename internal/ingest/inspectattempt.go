@@ -39,6 +39,7 @@ func (f *File) inspectAttempt(src *source, l *inspectLog, s *inspectSample) *Att
 	}
 	s.solver(a, l, &m)
 	h := a.mapped(m, s.nativeID(l), rebench.ClockWorking)
+	h.Imported.Format = "inspect" // .json and .eval say the same
 	if s.isHuman && src.m.Human == nil {
 		a.NeedsMapping = slices.DeleteFunc(a.NeedsMapping, func(n string) bool { return n == "agent" })
 		a.need("human")
@@ -280,8 +281,12 @@ func (b *inspectBuilder) eventTime(ev *scoreEvent) (*float64, *time.Time) {
 		return nil, at
 	}
 	limit := float64(maxWorkingS)
-	if at != nil && !b.s.firstAt.IsZero() { // less time was worked than has passed
-		limit = at.Sub(b.s.firstAt).Seconds() + slackS
+	first := b.s.firstAt
+	if st, ok := parseStamp(b.s.startedAt.text); ok && !st.naive && (first.IsZero() || st.t.Before(first)) {
+		first = st.t
+	}
+	if at != nil && !first.IsZero() { // less time was worked than has passed
+		limit = at.Sub(first).Seconds() + slackS
 	}
 	for _, total := range []scalar{b.s.workingTime, b.s.totalTime} {
 		if n, ok := total.number(); ok {
