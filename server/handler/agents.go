@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -28,6 +29,34 @@ func (r *request) resolveAgents(labels []string) error {
 	}
 	return nil
 }
+
+// checkGroups checks the scorer version and the hardware class that a request names
+// against those of its profile.
+func (s *Server) checkGroups(ctx context.Context, r *request) error {
+	if r.query.Scorer == "" && (r.query.Hardware == "" || r.query.Hardware == allHardware) {
+		return nil
+	}
+	c, err := s.engine.Choices(ctx, r.query)
+	if err != nil {
+		return err
+	}
+	var faults []ParamFault
+	check := func(name, value string, allowed []string) {
+		if value != "" && !slices.Contains(allowed, value) {
+			faults = append(faults, ParamFault{Parameter: name, Code: "unknown_value", Found: value, Expected: parameters[name].expected,
+				Allowed: allowed, Hint: didYouMean(near(value, allowed))})
+		}
+	}
+	check("scorer", r.query.Scorer, c.Scorers)
+	check("hardware", r.query.Hardware, append([]string{allHardware}, c.Hardware...))
+	if len(faults) > 0 {
+		return &ParamError{Faults: faults}
+	}
+	return nil
+}
+
+// allHardware merges the hardware classes.
+const allHardware = "all"
 
 // maxAllowed bounds the names that an error lists.
 const maxAllowed = 60

@@ -34,7 +34,9 @@ func openAPI(routes []apiRoute) *openapi3.T {
 		OpenAPI: "3.0.3",
 		Info: &openapi3.Info{Title: "rebench", Version: "1", Description: "Results of RE-Bench (arXiv 2411.15114). Scores are normalized: " +
 			"0 = starting solution, 1 = reference. Every result names the data revision that it was computed from. " +
-			"Pages serve the same results with the suffixes .json (with a member meta), .csv and .svg."},
+			"Pages serve the same results with the suffixes .json (with a member meta), .csv and .svg. " +
+			"A CSV table has one header row; its last columns (view_title, view_axes, view_n, data_revision, rebench_version, view_url) say in every row what the table is about, " +
+			"and a text that a spreadsheet would run as a formula begins with an apostrophe."},
 		Servers:    openapi3.Servers{{URL: apiPrefix}},
 		Paths:      openapi3.NewPaths(),
 		Components: &openapi3.Components{Schemas: schemas()},

@@ -69,7 +69,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 	doc, router := loadSpec(t, published)
 	good := []string{
 		"/leaderboard", "/leaderboard?budget=1800", "/leaderboard?budget=230400&estimator=with&cohort=all&flagged=include&convention=metr",
-		"/leaderboard?budget=60", "/leaderboard?profile=cpu", "/leaderboard?environments=optimize_kernel&cap=1&hours=7-9&truncate=yes", "/leaderboard?agents=human",
+		"/leaderboard?budget=60", "/leaderboard?profile=cpu", "/leaderboard?environments=optimize_kernel&cap=1&hours=7-9&truncate=yes", "/leaderboard?agents=human", "/leaderboard?scorer=metr-published&hardware=all",
 		"/curves", "/curves?statistic=mean", "/curves?statistic=median&environments=gpt2_qa", "/curves?profile=gpu", "/curves?agents=o1-preview,human",
 		"/score-at-k?agent=o1-preview&time_limit=1800&k=1,2,4", "/score-at-k?agent=human&time_limit=28800", "/score-at-k?agent=human&time_limit=28800&k=1000&environments=scaling_law",
 		"/compare?a=human&b=o1-preview", "/compare?a=o1-preview&b=o1-preview", "/compare?a=human&b=o1-preview&budget=1800", "/compare?a=human&b=o1-preview&profile=cpu",

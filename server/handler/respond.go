@@ -144,6 +144,9 @@ func (s *Server) bind(c *gin.Context, r resource, pagePath, form string) (*excha
 	if err := req.resolveAgents(ds.Labels()); err != nil {
 		return nil, err
 	}
+	if err := s.checkGroups(c.Request.Context(), req); err != nil {
+		return nil, err
+	}
 	// A page token carries the revision of the page before.
 	if req.pageToken == "" {
 		req.query.AsOf = ds.Revision.ID
