@@ -94,7 +94,6 @@ var owners = []struct {
 	owner   []string
 }{
 	{"gorm.io", []string{"rebench/internal/store"}},
-	{"github.com/glebarez/sqlite", []string{"rebench/internal/store"}},
 	{"modernc.org/sqlite", []string{"rebench/internal/store"}},
 	{"github.com/pressly/goose", []string{"rebench/internal/store"}},
 	{"database/sql", []string{"rebench/internal/store"}},

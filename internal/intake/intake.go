@@ -124,8 +124,8 @@ func (b *builder) add(line *attemptlog.Line) error {
 func (b *builder) entry(seq int64, e *attemptlog.Score) rebench.ScoreEntry {
 	out := rebench.ScoreEntry{
 		Seq: int(seq), Raw: copied(e.Score), Normalized: copied(e.Normalized), Basis: e.Basis, Valid: e.Valid, Reason: string(e.Reason),
-		Message:          strings.Clone(MessageText(e.Message)),
-		SubmissionSHA256: strings.Clone(e.SubmissionSHA256), ScorerSHA256: strings.Clone(e.ScorerSHA256),
+		Message:          MessageText(e.Message),
+		SubmissionSHA256: e.SubmissionSHA256, ScorerSHA256: e.ScorerSHA256,
 	}
 	if e.T != nil {
 		d := seconds(*e.T)
@@ -158,11 +158,14 @@ func copied[T any](p *T) *T {
 // MessageText is a message as readers see it: a JSON string as its text, any other
 // value as JSON.
 func MessageText(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return ""
+	if len(raw) < 2 || raw[0] != '"' {
+		return string(raw)
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
 	}
 	var s string
-	if raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
+	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
 	return string(raw)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,8 +84,8 @@ type Upload struct {
 // content becomes a new revision, current unless the item holds it back.
 func (s *Store) Import(ctx context.Context, upload Upload, reason string, items iter.Seq2[Item, error], each func(Result) error) (rebench.DataRevision, error) {
 	var revision rebench.DataRevision
-	err := s.write(ctx, func(tx *gorm.DB) error {
-		im, err := newImporter(tx, upload, reason)
+	err := s.writeOn(ctx, func(tx *gorm.DB, conn *sql.Conn) error {
+		im, err := newImporter(tx, conn, upload, reason)
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 
 // Preview reports what Import would do, without writing.
 func (s *Store) Preview(ctx context.Context, items iter.Seq2[Item, error], each func(Result) error) error {
-	im, err := newImporter(s.reader.WithContext(ctx), Upload{}, "")
+	im, err := newImporter(s.reader.WithContext(ctx), nil, Upload{}, "")
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,9 @@ type known struct {
 	sums   map[string]int // content -> revision number
 }
 
-func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
+// newImporter makes an importer for a transaction and its connection, which a
+// preview, writing nothing, has not.
+func newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string) (*importer, error) {
 	if u.At.IsZero() {
 		u.At = time.Now()
 	}
@@ -158,7 +161,7 @@ func newImporter(tx *gorm.DB, u Upload, reason string) (*importer, error) {
 		chunks: newBulk("attempt_logs", "revision_id", "chunk", "log"),
 		flags:  newBulk("flags", "attempt_pk", "kind", "is_set", "author", "reason", "at_ms", "data_revision"),
 	}
-	im.rows = newInserter(tx, im.attempts, im.revisions, im.current, im.entries, im.chunks, im.flags)
+	im.rows = newInserter(tx.Statement.Context, conn, im.attempts, im.revisions, im.current, im.entries, im.chunks, im.flags)
 	log, err := newLogWriter(im)
 	im.log = log
 	return im, err
@@ -309,7 +312,7 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 	if err != nil {
 		return err
 	}
-	im.revisions.add(append(values, entries, valid, scorer, logBytes)...)
+	im.revisions.add(append(values, int64(entries), int64(valid), scorer, logBytes)...)
 	if outcome != Held {
 		im.current.add(k.row.PK, im.revision.ID, im.nextRevision)
 	}
@@ -345,7 +348,7 @@ var revisionColumns = []string{
 	"n_entries", "n_valid", "scorer_sha256", "log_bytes",
 }
 
-func (im *importer) revisionValues(k *known, note string, c Content) ([]any, error) {
+func (im *importer) revisionValues(k *known, note string, c Content) ([]driver.Value, error) {
 	a := c.Attempt
 	agent, err := im.agentID(a.Agent)
 	if err != nil {
@@ -357,13 +360,13 @@ func (im *importer) revisionValues(k *known, note string, c Content) ([]any, err
 			return nil, err
 		}
 	}
-	var final any
+	var final driver.Value
 	if a.FinalKnown {
 		final = a.Final
 	}
-	return []any{
-		im.nextRevision, k.row.PK, k.number + 1, c.SHA256, c.LogHead, im.revision.ID, im.upload.AtMs, im.upload.Author, note, im.upload.ID,
-		a.SourceFile, a.SourceLine, a.SourceSHA256, agent, string(a.Cohort), a.PersonID, a.ScorerVersion,
+	return []driver.Value{
+		im.nextRevision, k.row.PK, int64(k.number + 1), c.SHA256, c.LogHead, im.revision.ID, im.upload.AtMs, im.upload.Author, note, im.upload.ID,
+		a.SourceFile, int64(a.SourceLine), a.SourceSHA256, agent, string(a.Cohort), a.PersonID, a.ScorerVersion,
 		a.Calibration, a.Hardware, a.HardwareClass, orNull(millisOf(a.TimeLimit)), orNull(millisOf(a.Duration)), orNull(millisOfTime(a.StartedAt)), a.ZoneUnknown,
 		orNull(millisOfTime(a.EndedAt)), a.EndReason, string(a.Clock), orNull(a.Seed), orNull(a.CostUSD), orNull(a.Tokens), string(a.Badge),
 		orNull(a.StartRaw), orNull(a.ReferenceRaw), final, orNull(a.FinalRaw), string(a.Basis), a.HasLog, a.Unranked, string(extra),
@@ -371,7 +374,7 @@ func (im *importer) revisionValues(k *known, note string, c Content) ([]any, err
 }
 
 // orNull is a column value of what p points to: drivers follow pointers slowly.
-func orNull[T any](p *T) any {
+func orNull[T int64 | float64](p *T) driver.Value {
 	if p == nil {
 		return nil
 	}

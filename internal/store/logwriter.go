@@ -1,6 +1,8 @@
 package store
 
 import (
+	"database/sql/driver"
+
 	"github.com/klauspost/compress/zstd"
 
 	"rebench/internal/rebench"
@@ -80,7 +82,7 @@ func Read(item Item) (*rebench.Attempt, error) {
 
 // cut compresses the lines so far into a chunk.
 func (w *LogWriter) cut() {
-	c := w.encoder.EncodeAll(w.log, nil)
+	c := w.encoder.EncodeAll(w.log, make([]byte, 0, len(w.log)/2))
 	w.chunks = append(w.chunks, c)
 	w.held += len(c)
 	w.log = w.log[:0]
@@ -130,7 +132,8 @@ func (w *LogWriter) spillIfLong() error {
 		w.spill()
 	}
 	if w.err == nil {
-		w.err = w.write(w.im.nextRevision + 1)
+		w.write(w.im.nextRevision + 1)
+		w.err = w.im.rows.start()
 	}
 	return w.err
 }
@@ -139,7 +142,7 @@ func (w *LogWriter) spillIfLong() error {
 func (w *LogWriter) spill() {
 	w.spilled, w.first = true, w.im.revision.ID == 0
 	// Rows of earlier attempts must survive if this log is taken back.
-	if w.err = w.im.flush(); w.err == nil {
+	if w.err = w.im.rows.flush(); w.err == nil {
 		w.err = w.im.tx.SavePoint("log").Error
 	}
 	if w.err == nil {
@@ -148,27 +151,21 @@ func (w *LogWriter) spill() {
 }
 
 // write moves what is held into the bulk inserts.
-func (w *LogWriter) write(revision int64) error {
-	for _, e := range w.entries {
-		var t *int64
+func (w *LogWriter) write(revision int64) {
+	for i := range w.entries {
+		e := &w.entries[i]
+		var t driver.Value
 		if e.Elapsed != nil {
-			ms := e.Elapsed.Milliseconds()
-			t = &ms
+			t = e.Elapsed.Milliseconds()
 		}
-		err := w.im.entries.add(revision, e.Seq, t, millisOfTime(e.At), e.Raw, e.Normalized, string(e.Basis), e.Valid, e.Reason,
-			e.Message, e.SubmissionSHA256, e.ScorerSHA256, e.RescoredRaw, e.Rescored)
-		if err != nil {
-			return err
-		}
+		w.im.entries.add(revision, int64(e.Seq), t, orNull(millisOfTime(e.At)), orNull(e.Raw), orNull(e.Normalized), string(e.Basis), e.Valid, e.Reason,
+			e.Message, e.SubmissionSHA256, e.ScorerSHA256, orNull(e.RescoredRaw), orNull(e.Rescored))
 	}
 	for _, c := range w.chunks {
-		if err := w.im.chunks.add(revision, w.chunk, c); err != nil {
-			return err
-		}
+		w.im.chunks.add(revision, int64(w.chunk), c)
 		w.chunk++
 	}
 	w.entries, w.chunks, w.held = w.entries[:0], w.chunks[:0], 0
-	return nil
 }
 
 // commit writes the rest under the revision's id and returns what its row counts.
@@ -179,11 +176,9 @@ func (w *LogWriter) commit(revision int64) (entries, valid int, scorer string, b
 	if len(w.log) > 0 {
 		w.cut()
 	}
-	if err := w.write(revision); err != nil {
-		return 0, 0, "", 0, err
-	}
+	w.write(revision)
 	if len(w.rescores) > 0 {
-		if err := w.im.entries.flush(); err != nil {
+		if err := w.im.rows.flush(); err != nil {
 			return 0, 0, "", 0, err
 		}
 	}
@@ -202,7 +197,7 @@ func (w *LogWriter) discard() error {
 	if w.err != nil || !w.spilled {
 		return w.err
 	}
-	if err := w.im.flush(); err != nil {
+	if err := w.im.rows.flush(); err != nil {
 		return err
 	}
 	if w.first { // the data revision was begun for this log

@@ -21,7 +21,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/glebarez/sqlite"
 	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -147,7 +146,7 @@ func dsn(path string, pragmas []string, extra ...string) string {
 }
 
 func open(dsn string, conns int) (*gorm.DB, error) {
-	db, err := gorm.Open(sqlite.Open(dsn), &gorm.Config{
+	db, err := gorm.Open(dialector{dsn}, &gorm.Config{
 		TranslateError:         true,
 		SkipDefaultTransaction: true,
 		Logger:                 logger.Discard,
@@ -231,4 +230,20 @@ func (s *Store) Close() error {
 // write runs f in one immediate transaction.
 func (s *Store) write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return s.writer.WithContext(ctx).Transaction(f, &sql.TxOptions{})
+}
+
+// writeOn is write with the connection that the transaction is on.
+func (s *Store) writeOn(ctx context.Context, f func(tx *gorm.DB, conn *sql.Conn) error) error {
+	pool, err := s.writer.DB()
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	db := s.writer.Session(&gorm.Session{Context: ctx, NewDB: true})
+	db.Statement.ConnPool = conn
+	return db.Transaction(func(tx *gorm.DB) error { return f(tx, conn) }, &sql.TxOptions{})
 }
