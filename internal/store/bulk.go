@@ -21,6 +21,9 @@ type bulk struct {
 	insert   string
 	args     []driver.NamedValue
 	one, all driver.StmtExecContext // for one row and for rows rows; nil until used
+	// finish, if not nil, completes rows just before they are inserted, which is
+	// beside the goroutine that gathers them.
+	finish func(args []driver.NamedValue)
 }
 
 func newBulk(table string, columns ...string) *bulk {
@@ -50,6 +53,9 @@ func (b *bulk) add(values ...driver.Value) {
 // exec inserts rows. It speaks to the driver itself: for some hundred values in each
 // statement, what database/sql does about them costs as much as the insertion.
 func (b *bulk) exec(ctx context.Context, conn driver.ConnPrepareContext, args []driver.NamedValue) error {
+	if b.finish != nil {
+		b.finish(args)
+	}
 	for full := b.rows * b.columns; len(args) >= full; args = args[full:] {
 		if err := b.run(ctx, conn, &b.all, b.rows, args[:full]); err != nil {
 			return err

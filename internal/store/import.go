@@ -10,6 +10,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"gorm.io/gorm"
 
 	"rebench/internal/rebench"
@@ -85,7 +86,7 @@ type Upload struct {
 func (s *Store) Import(ctx context.Context, upload Upload, reason string, items iter.Seq2[Item, error], each func(Result) error) (rebench.DataRevision, error) {
 	var revision rebench.DataRevision
 	err := s.writeOn(ctx, func(tx *gorm.DB, conn *sql.Conn) error {
-		im, err := newImporter(tx, conn, upload, reason)
+		im, err := s.newImporter(tx, conn, upload, reason)
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 
 // Preview reports what Import would do, without writing.
 func (s *Store) Preview(ctx context.Context, items iter.Seq2[Item, error], each func(Result) error) error {
-	im, err := newImporter(s.reader.WithContext(ctx), nil, Upload{}, "")
+	im, err := s.newImporter(s.reader.WithContext(ctx), nil, Upload{}, "")
 	if err != nil {
 		return err
 	}
@@ -124,6 +125,7 @@ type importer struct {
 	revision dataRevisionRow // ID 0 until the first change
 	reason   string
 	agents   map[rebench.Agent]int64
+	find     *sql.Stmt
 	seen     map[[2]string]*known // attempts of this import by identity
 	count    map[Outcome]int
 
@@ -132,6 +134,9 @@ type importer struct {
 	current, entries          *bulk
 	chunks, flags             *bulk
 	rows                      *inserter
+	pendingBytes              int64 // of logs since rows were handed over last
+	packer                    *zstd.Encoder
+	packed                    []byte
 	log                       *LogWriter
 }
 
@@ -145,7 +150,7 @@ type known struct {
 
 // newImporter makes an importer for a transaction and its connection, which a
 // preview, writing nothing, has not.
-func newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string) (*importer, error) {
+func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string) (*importer, error) {
 	if u.At.IsZero() {
 		u.At = time.Now()
 	}
@@ -161,15 +166,38 @@ func newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string) (*importe
 		chunks: newBulk("attempt_logs", "revision_id", "chunk", "log"),
 		flags:  newBulk("flags", "attempt_pk", "kind", "is_set", "author", "reason", "at_ms", "data_revision"),
 	}
+	var err error
+	if im.packer, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)); err != nil {
+		return nil, err
+	}
+	im.chunks.finish = im.pack
+	im.log = &LogWriter{im: im}
+	pool, err := s.reader.DB()
+	if err != nil {
+		return nil, err
+	}
+	if im.find, err = pool.PrepareContext(tx.Statement.Context, findAttempt); err != nil {
+		return nil, err
+	}
 	im.rows = newInserter(tx.Statement.Context, conn, im.attempts, im.revisions, im.current, im.entries, im.chunks, im.flags)
-	log, err := newLogWriter(im)
-	im.log = log
-	return im, err
+	return im, nil
+}
+
+// pack compresses the logs of attempt_logs rows.
+func (im *importer) pack(args []driver.NamedValue) {
+	im.packed = im.packed[:0]
+	for i := 2; i < len(args); i += im.chunks.columns {
+		at := len(im.packed)
+		im.packed = im.packer.EncodeAll(args[i].Value.([]byte), im.packed)
+		// The driver copies what it binds before the array is used again.
+		args[i].Value = im.packed[at:len(im.packed):len(im.packed)]
+	}
 }
 
 func (im *importer) close() {
 	im.rows.close()
-	im.log.close()
+	_ = im.packer.Close()
+	_ = im.find.Close()
 }
 
 // detail counts what the import did, for the audit trail.
@@ -220,38 +248,36 @@ func (im *importer) begin() error {
 	return row.Scan(&im.nextAttempt, &im.nextRevision)
 }
 
+// lookup returns what is stored of an attempt. It asks a reading connection: while
+// this import holds the write lock, nothing else changes, and what it adds itself
+// is in im.seen.
 func (im *importer) lookup(dataset, native string) (*known, error) {
 	key := [2]string{dataset, native}
 	if k := im.seen[key]; k != nil {
 		return k, nil
 	}
 	k := &known{}
-	ctx := im.tx.Statement.Context
-	err := im.tx.Statement.ConnPool.QueryRowContext(ctx, "SELECT pk, id, environment, profile FROM attempts WHERE dataset = ? AND native_id = ?", dataset, native).
-		Scan(&k.row.PK, &k.row.ID, &k.row.Environment, &k.row.Profile)
-	if errors.Is(err, sql.ErrNoRows) {
-		im.seen[key] = k
-		return k, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	k.exists, k.sums = true, map[string]int{}
-	rows, err := im.tx.Statement.ConnPool.QueryContext(ctx, "SELECT content_sha256, number FROM revisions WHERE attempt_pk = ? ORDER BY number", k.row.PK)
+	rows, err := im.find.QueryContext(im.tx.Statement.Context, dataset, native)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var sum string
-		if err := rows.Scan(&sum, &k.number); err != nil {
+		if err := rows.Scan(&k.row.PK, &k.row.ID, &k.row.Environment, &k.row.Profile, &sum, &k.number); err != nil {
 			return nil, err
+		}
+		if k.sums == nil {
+			k.exists, k.sums = true, map[string]int{}
 		}
 		k.sums[sum] = k.number
 	}
 	im.seen[key] = k
 	return k, rows.Err()
 }
+
+const findAttempt = `SELECT a.pk, a.id, a.environment, a.profile, r.content_sha256, r.number
+FROM attempts a JOIN revisions r ON r.attempt_pk = a.pk WHERE a.dataset = ? AND a.native_id = ? ORDER BY r.number`
 
 func (im *importer) add(item Item) (Result, error) {
 	k, err := im.lookup(item.Dataset, item.NativeID)
@@ -321,7 +347,8 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 			im.addFlag(k.row.PK, f)
 		}
 	}
-	if im.rows.pending() > pendingArguments {
+	if im.pendingBytes += logBytes; im.rows.pending() > pendingArguments || im.pendingBytes > maxHeld {
+		im.pendingBytes = 0
 		return im.rows.start()
 	}
 	return nil

@@ -2,8 +2,7 @@ package store
 
 import (
 	"database/sql/driver"
-
-	"github.com/klauspost/compress/zstd"
+	"slices"
 
 	"rebench/internal/rebench"
 )
@@ -21,11 +20,10 @@ const (
 // LogWriter receives the log of one revision: every line, and every score entry.
 // It holds a short log in memory and streams a long one to the database.
 type LogWriter struct {
-	im      *importer
-	encoder *zstd.Encoder
+	im *importer
 
 	entries  []rebench.ScoreEntry
-	log      []byte // lines that are not yet compressed
+	log      []byte // lines since the last chunk
 	chunk    int    // number of the next chunk
 	chunks   [][]byte
 	held     int
@@ -39,15 +37,8 @@ type LogWriter struct {
 	readOnly bool // entries are kept in memory, whatever their number, and lines only counted
 }
 
-func newLogWriter(im *importer) (*LogWriter, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	return &LogWriter{im: im, encoder: enc}, err
-}
-
-func (w *LogWriter) close() { w.encoder.Close() }
-
 func (w *LogWriter) reset() {
-	*w = LogWriter{im: w.im, encoder: w.encoder, entries: w.entries[:0], log: w.log[:0], chunks: w.chunks[:0]}
+	*w = LogWriter{im: w.im, entries: w.entries[:0], log: w.log[:0], chunks: w.chunks[:0]}
 }
 
 // Line adds one line of the log, without its LF.
@@ -80,11 +71,10 @@ func Read(item Item) (*rebench.Attempt, error) {
 	return &a, nil
 }
 
-// cut compresses the lines so far into a chunk.
+// cut makes a chunk of the lines so far.
 func (w *LogWriter) cut() {
-	c := w.encoder.EncodeAll(w.log, make([]byte, 0, len(w.log)/2))
-	w.chunks = append(w.chunks, c)
-	w.held += len(c)
+	w.chunks = append(w.chunks, slices.Clone(w.log))
+	w.held += len(w.log)
 	w.log = w.log[:0]
 }
 
