@@ -70,7 +70,7 @@ func (g *globals) doctor(ctx context.Context) []check {
 	out = append(out, checkTool(ctx, checkMissing, "python3", "/usr/bin/python3", []string{"--version"}, "Debian: apt-get install python3"))
 	out = append(out, checkModules(ctx)...)
 	out = append(out,
-		checkTool(ctx, checkWarning, "C compiler", "gcc", []string{"--version"}, "Debian: apt-get install gcc libc6-dev (optimize_kernel)"),
+		checkTool(ctx, checkWarning, "C compiler", "/usr/bin/gcc", []string{"--version"}, "Debian: apt-get install gcc libc6-dev (optimize_kernel)"),
 		checkTool(ctx, checkWarning, "Rust compiler", "/usr/bin/rustc", []string{"--version"}, "Debian: apt-get install rustc (rust_codecontests)"))
 	return append(out, g.checkPlaces()...)
 }

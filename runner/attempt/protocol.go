@@ -11,10 +11,12 @@ import (
 
 // Limits of the score socket's protocol: one request line, one answer line.
 const (
-	maxRequestBytes = 4 << 10         // of a request line without its LF
-	requestDeadline = 2 * time.Second // for the whole line to arrive
-	answerDeadline  = 2 * time.Second // for the solver to take the answer
-	maxLogEntries   = 1000            // entries that one `log` answer holds, the latest
+	maxRequestBytes  = 4 << 10         // of a request line without its LF
+	requestDeadline  = 2 * time.Second // for the whole line to arrive
+	answerDeadline   = 2 * time.Second // for the solver to take the answer
+	maxLogEntries    = 1000            // entries that one `log` answer holds, the latest
+	maxMessageBytes  = 16 << 10        // of a scorer's message
+	maxListedMessage = 500             // of a message in a `log` answer
 )
 
 // Op is what a solver may ask for.

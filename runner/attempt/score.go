@@ -31,7 +31,11 @@ func (a *Attempt) handle(op Op) Answer {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		from := max(0, len(a.entries)-maxLogEntries)
-		return Answer{OK: true, Entries: append([]Entry{}, a.entries[from:]...), Omitted: from}
+		list := append([]Entry{}, a.entries[from:]...)
+		for i := range list {
+			list[i].Message = cut(list[i].Message, maxListedMessage)
+		}
+		return Answer{OK: true, Entries: list, Omitted: from}
 	default:
 		return Answer{OK: true, RemainingS: a.remainingS(), TimeLimitS: ptr(a.cfg.TimeLimit.Seconds())}
 	}
@@ -262,6 +266,7 @@ func (a *Attempt) scoreOnce(ctx context.Context, purpose scoring.Purpose, dir st
 	if purpose == scoring.PurposeScore && a.cfg.Environment.FreezeAgentWhileScoring && onHold {
 		a.charge(out.SubmissionTime)
 	}
+	out.Verdict.Message = cut(out.Verdict.Message, maxMessageBytes)
 	s := scored{index: index, verdict: out.Verdict, outcome: out}
 	if !out.Verdict.Valid {
 		return s, nil

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -146,6 +147,29 @@ func TestInvalidSubmissions(t *testing.T) {
 	}
 	if len(b.scorer.requests()) != 1 || len(l.rescores) != 0 {
 		t.Error("a refused snapshot was scored, or an invalid entry scored again")
+	}
+}
+
+// A scorer that talks too much must not make a line too long for the log.
+func TestLongMessages(t *testing.T) {
+	b := newBench(t, func(_ context.Context, s *solver) sandbox.Result {
+		if a := s.score(); len(a.Entry.Message) > maxMessageBytes+3 {
+			t.Errorf("message of %d bytes", len(a.Entry.Message))
+		}
+		if a, err := s.ask("log"); err != nil || len(a.Entries) != 1 || len(a.Entries[0].Message) > maxListedMessage+3 {
+			t.Errorf("%v, %d entries", err, len(a.Entries))
+		}
+		return exit(0)
+	})
+	b.scorer.Func = func(_ context.Context, _ int, req scoring.Request) (scoring.Outcome, error) {
+		out := validOutcome(8, req)
+		out.Verdict.Message = strings.Repeat("\u00e9\x00", 2<<20)
+		out.Verdict.Details = json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`)
+		return out, nil
+	}
+	l := b.mustRun()
+	if len(l.scores) != 1 || string(l.scores[0].Extra.Get("details_omitted_bytes")) != "2097154" {
+		t.Errorf("%+v", l.scores[0].Extra)
 	}
 }
 
