@@ -155,16 +155,25 @@ func (d *decoder) digest(f member, last string) string {
 	return string(text)
 }
 
+// notHex has 1 for every byte that is no lower-case hex digit.
+var notHex = func() (t [256]byte) {
+	for i := range t {
+		if c := byte(i); (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			t[i] = 1
+		}
+	}
+	return t
+}()
+
 func isDigest(b []byte) bool {
 	if len(b) != 64 {
 		return false
 	}
+	var bad byte
 	for _, c := range b {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
+		bad |= notHex[c]
 	}
-	return true
+	return bad == 0
 }
 
 // time reads a time or null into dst.

@@ -47,6 +47,8 @@ type Result struct {
 	Normalized *float64 // max(0, (raw-start)/(reference-start)) or as logged; nil when unknown
 	Basis      rebench.Basis
 	Rescore    *Rescore // the latest rescoring of this entry
+
+	SubmissionSHA256, ScorerSHA256 string // "" when unknown
 }
 
 // Final returns the entry that counts: the best, or the last for environments
@@ -165,7 +167,7 @@ type resultStore struct {
 }
 
 func (r *resultStore) set(seq int64, h *Header, e *Score) {
-	r.Result = Result{Seq: seq, Basis: e.Basis}
+	r.Result = Result{Seq: seq, Basis: e.Basis, SubmissionSHA256: e.SubmissionSHA256, ScorerSHA256: e.ScorerSHA256}
 	if e.T != nil {
 		r.t, r.T = *e.T, &r.t
 	}

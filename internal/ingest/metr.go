@@ -350,18 +350,24 @@ func msTime(ms float64) *time.Time {
 func (f *File) compareMETR(src *source) {
 	dataset := src.m.dataset(DatasetMETR)
 	before, now := map[string]Prior{}, map[string]Prior{}
+	created := 0 // rows that are not known need not be held
 	f.metrRows(src, func(attemptlog.Fault) {}, func(r *metrRow) bool {
 		if r.human && dataset == DatasetMETR && placeholderRuns[r.native] {
 			return true
 		}
-		now[r.native] = Prior{Environment: r.env.ID, Alias: r.field["alias"].text, Normalized: r.score}
-		if p, ok := f.opt.Prior(dataset, r.native); ok {
-			before[r.native] = p
+		p, ok := f.opt.Prior(dataset, r.native)
+		if !ok {
+			created++
+			return true
 		}
-		return len(now) <= MaxAttempts
+		before[r.native] = p
+		now[r.native] = Prior{Environment: r.env.ID, Alias: r.field["alias"].text, Normalized: r.score}
+		return true
 	})
 	f.warnings.drop(WarnBlankLines) // the second reading says it again
 	f.restatement = CompareRows(before, now)
+	f.restatement.New += created
+	f.restatement.Rows += created
 	for _, e := range f.restatement.Environments {
 		if e.differs() {
 			f.addWarning(attemptlog.Fault{File: src.name, Field: "score", Code: WarnRestated, Detail: e.String(),

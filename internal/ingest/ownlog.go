@@ -91,14 +91,26 @@ func (a *Attempt) passThrough(r lineReader, yield func(*attemptlog.Line)) {
 
 // hinted is a cheap test for entries that may hold a secret.
 func hinted(s *attemptlog.Score) bool {
-	for i := range secrets {
-		if bytes.Contains(s.Message, secrets[i].hint) {
+	if suspicious(s.Message) {
+		return true
+	}
+	for _, m := range s.Extra {
+		if suspicious(m.Value) {
 			return true
 		}
-		for _, m := range s.Extra {
-			if bytes.Contains(m.Value, secrets[i].hint) {
-				return true
-			}
+	}
+	return false
+}
+
+// suspicious reports whether text is long enough for a secret and has a part of
+// one.
+func suspicious(b []byte) bool {
+	if len(b) < minSecretBytes {
+		return false
+	}
+	for i := range secrets {
+		if bytes.Contains(b, secrets[i].hint) {
+			return true
 		}
 	}
 	return false

@@ -32,6 +32,9 @@ var secrets = []secret{
 	{"private key", []byte("PRIVATE KEY-----"), regexp.MustCompile(`-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----(?:[^"\\-]|\\[^"]|-{1,4}[^"\\-])*(?:-----END [A-Z ]{0,32}PRIVATE KEY-----)?`)},
 }
 
+// minSecretBytes is the length of the shortest match of any pattern.
+const minSecretBytes = 20
+
 // redacted replaces a secret.
 var redacted = []byte("[redacted]")
 
@@ -40,6 +43,9 @@ var redacted = []byte("[redacted]")
 // valid and never gets longer. b itself is not changed.
 func Redact(b []byte) ([]byte, int) {
 	n := 0
+	if len(b) < minSecretBytes {
+		return b, 0
+	}
 	for _, s := range secrets {
 		if !bytes.Contains(b, s.hint) {
 			continue
