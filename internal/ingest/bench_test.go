@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 
 	"rebench/internal/ingest"
@@ -70,4 +71,20 @@ func BenchmarkInspectEval(b *testing.B) {
 			a.Summary()
 		}
 	}
+}
+
+// BenchmarkScoreLog decodes a score log of 20,000 rows with messages.
+func BenchmarkScoreLog(b *testing.B) {
+	row := "2025-03-09T01:30:00,0.5,\"{\"\"loss\"\": 0.25, \"\"note\"\": \"\"" + strings.Repeat("word ", 40) + "\"\"}\",{}\r\n"
+	data := []byte("timestamp,score,message,details\n" + strings.Repeat(row, 20_000))
+	m := ingest.Mapping{AttemptID: "a", Environment: "optimize_kernel", Profile: "gpu", Agent: &ingest.MappingAgent{Name: "x"},
+		StartedAt: "2025-03-09T01:00:00", Zone: "America/New_York"}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		f := ingest.Open(b.Context(), "score.log", bytes.NewReader(data), int64(len(data)), ingest.Options{Mapping: m})
+		for a := range f.Attempts() {
+			a.Summary()
+		}
+	}
+	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
 }
