@@ -18,6 +18,9 @@ type Summary struct {
 	ValidScores int // of which valid
 	LateScores  int // valid, but scoring started after the time limit: they do not count
 	Rescores    int
+	// HiddenScores were not shown to whoever wrote the log: with no valid entry
+	// beside them the attempt's score is unknown, not 0.
+	HiddenScores int
 	FirstT      *float64 // t of the first and the last score line that has one
 	LastT       *float64
 
@@ -133,6 +136,9 @@ func (s *state) addScore(e *Score) {
 	if !e.Valid {
 		if e.Reason == "" {
 			s.warnOnce("reason", WarnReasonMissing, "an invalid entry has no reason", "")
+		}
+		if e.Reason == ReasonHidden {
+			s.sum.HiddenScores++
 		}
 		s.sum.LastInvalid = s.sum.Last != nil
 		return

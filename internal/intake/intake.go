@@ -28,11 +28,13 @@ type Meta struct {
 	ZoneUnknown  bool          // the source's times are local and their zone is unknown
 	Duration     time.Duration // as the source has it; 0 takes it from the log
 	PersonID     string
-	Badge        rebench.Badge // "" is self-reported
-	Extra        map[string]string
-	Note         string
-	Flags        []rebench.Flag
-	Hold         bool
+	// Trusted says that the log came from a machine of this server's operators, whose
+	// re-scoring counts as done here.
+	Trusted bool
+	Extra   map[string]string
+	Note    string
+	Flags   []rebench.Flag
+	Hold    bool
 	// Unranked, if not "", keeps the attempt out of rankings with this reason.
 	Unranked string
 }
@@ -225,9 +227,6 @@ func (b *builder) fillConditions(a *rebench.Attempt) {
 	}
 	a.StartRaw, a.ReferenceRaw, a.Calibration = copied(h.Scoring.StartRaw), copied(h.Scoring.ReferenceRaw), h.Scoring.CalibrationID
 	a.HardwareClass = HardwareClass(a.Profile, h.Hardware)
-	if a.Badge = b.meta.Badge; a.Badge == "" {
-		a.Badge = rebench.BadgeSelfReported
-	}
 	a.SourceFile, a.SourceLine, a.SourceSHA256 = b.meta.SourceFile, b.meta.SourceLine, b.meta.SourceSHA256
 	a.Extra = map[string]string{"tool": strings.TrimSpace(h.Tool.Name + " " + h.Tool.Version)}
 	for k, v := range b.meta.Extra {
@@ -256,8 +255,24 @@ func (b *builder) fillScores(a *rebench.Attempt, env rebench.Environment) {
 			a.Final, a.FinalKnown = *normalized, true
 		}
 	}
+	a.Badge = b.badge(final)
+	if final != nil {
+		a.SubmissionSHA256 = final.SubmissionSHA256
+	}
 	a.Unranked = b.unranked(a, final)
 	a.Ranked = a.Unranked == ""
+}
+
+// badge is the rung that the log's own evidence reaches. What an uploader says of
+// itself takes it no further than artefacts, which only say what could be checked.
+func (b *builder) badge(final *attemptlog.Result) rebench.Badge {
+	switch {
+	case b.header.Imported != nil || final == nil || final.SubmissionSHA256 == "" || final.ScorerSHA256 == "":
+		return rebench.BadgeSelfReported
+	case !b.meta.Trusted || final.Rescore == nil || final.Rescore.Score == nil:
+		return rebench.BadgeArtefacts
+	}
+	return rebench.BadgeRescored
 }
 
 func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string {

@@ -148,3 +148,64 @@ func TestPublicIDIsSafeInAnAddress(t *testing.T) {
 		}
 	}
 }
+
+// A log's own evidence decides its badge; an uploader's word never makes it
+// re-scored.
+func TestBadge(t *testing.T) {
+	hashed := func(t, ms float64) *attemptlog.Score {
+		s := score(t, ms)
+		s.SubmissionSHA256, s.ScorerSHA256 = strings.Repeat("a", 64), strings.Repeat("b", 64)
+		return s
+	}
+	again := func(of int64, ms *float64) *attemptlog.Rescore {
+		r := &attemptlog.Rescore{OfSeq: of, Trials: ptr(int64(15)), Reason: "end of attempt"}
+		if ms != nil {
+			r.Score = ptr(math.Log(*ms))
+		}
+		return r
+	}
+	for name, tc := range map[string]struct {
+		trusted bool
+		change  func(*attemptlog.Header)
+		events  []attemptlog.Event
+		want    rebench.Badge
+	}{
+		"no hashes":                          {true, nil, []attemptlog.Event{score(10, 2), end}, rebench.BadgeSelfReported},
+		"no score":                           {true, nil, []attemptlog.Event{end}, rebench.BadgeSelfReported},
+		"the entry that counts has hashes":   {false, nil, []attemptlog.Event{hashed(10, 2), score(20, 3), end}, rebench.BadgeArtefacts},
+		"another entry has hashes":           {false, nil, []attemptlog.Event{hashed(10, 3), score(20, 2), end}, rebench.BadgeSelfReported},
+		"a converted log":                    {true, func(h *attemptlog.Header) { h.Imported = &attemptlog.Imported{Format: "score-log"} }, []attemptlog.Event{hashed(10, 2), again(1, ptr(2.1)), end}, rebench.BadgeSelfReported},
+		"re-scored by whoever uploaded":      {false, nil, []attemptlog.Event{hashed(10, 2), again(1, ptr(2.1)), end}, rebench.BadgeArtefacts},
+		"re-scored by ours":                  {true, nil, []attemptlog.Event{hashed(10, 2), again(1, ptr(2.1)), end}, rebench.BadgeRescored},
+		"ours, another entry re-scored":      {true, nil, []attemptlog.Event{hashed(10, 3), hashed(20, 2), again(1, ptr(3.1)), end}, rebench.BadgeArtefacts},
+		"ours, the re-scoring did not go on": {true, nil, []attemptlog.Event{hashed(10, 2), again(1, nil), end}, rebench.BadgeArtefacts},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := write(t, tc.change, tc.events...)
+			r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{})
+			r.Next()
+			it, err := intake.NewItem(r.Header(), intake.Meta{Dataset: "d", NativeID: "n", Trusted: tc.trusted}, intake.FromBytes("f", log))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := store.Read(it)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Badge != tc.want {
+				t.Errorf("badge %q, want %q", a.Badge, tc.want)
+			}
+			if hashes := a.SubmissionSHA256 != ""; hashes != (tc.want != rebench.BadgeSelfReported || name == "a converted log") {
+				t.Errorf("submission %q", a.SubmissionSHA256)
+			}
+		})
+	}
+}
+
+func TestMessageText(t *testing.T) {
+	for raw, want := range map[string]string{"": "", `""`: "", `"plain"`: "plain", `"a\nb \"c\""`: "a\nb \"c\"", `{"a":1}`: `{"a":1}`, "null": "null", `7`: "7", `"é"`: "é"} {
+		if got := intake.MessageText([]byte(raw)); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (s *Service) Append(ctx context.Context, token store.Token, id string, body
 		return state.Seq, err
 	}
 	if state.Ended {
-		if err := s.importLog(ctx, id, token.Name); err != nil {
+		if err := s.importLog(ctx, id, token); err != nil {
 			return state.Seq, err
 		}
 	}
@@ -179,29 +179,29 @@ func (s *Service) streamFault(from int64, faults []attemptlog.Fault) error {
 }
 
 // importLog imports a complete log as a revision. Doing it again changes nothing.
-func (s *Service) importLog(ctx context.Context, id, author string) error {
+func (s *Service) importLog(ctx context.Context, id string, token store.Token) error {
 	log, err := s.store.LiveLog(ctx, id, 0)
 	if err != nil {
 		return err
 	}
-	item, err := s.item(id, log)
+	item, err := s.item(id, log, token.Trusted)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(log)
-	up := store.Upload{Author: author, FileName: id, Format: string(ingest.FormatAttemptLog), SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(log)), Note: "streamed"}
+	up := store.Upload{Author: token.Name, FileName: id, Format: string(ingest.FormatAttemptLog), SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(log)), Note: "streamed"}
 	one := func(yield func(store.Item, error) bool) { yield(item, nil) }
 	_, err = s.store.Import(ctx, up, "attempt streamed by a runner: "+id, one, nil)
 	return err
 }
 
-func (s *Service) item(id string, log []byte) (store.Item, error) {
+func (s *Service) item(id string, log []byte, trusted bool) (store.Item, error) {
 	r := attemptlog.NewReader(bytes.NewReader(log), attemptlog.Options{File: id})
 	if !r.Next() {
 		return store.Item{}, rebench.Errorf(rebench.CodeInternal, "attempt %s: the streamed log has no header", id)
 	}
 	sum := sha256.Sum256(log)
-	m := intake.Meta{Dataset: ingest.DatasetUploads, NativeID: id, SourceFile: id + ".ndjson", SourceLine: 1, SourceSHA256: hex.EncodeToString(sum[:]), Note: "streamed by a runner"}
+	m := intake.Meta{Dataset: ingest.DatasetUploads, NativeID: id, SourceFile: id + ".ndjson", SourceLine: 1, SourceSHA256: hex.EncodeToString(sum[:]), Note: "streamed by a runner", Trusted: trusted}
 	return intake.NewItem(r.Header(), m, intake.FromBytes(id, log))
 }
 
@@ -213,7 +213,11 @@ func (s *Service) Recover(ctx context.Context) error {
 	}
 	var errs []error
 	for _, id := range ids {
-		if err := s.importLog(ctx, id, "recovery"); err != nil {
+		token, err := s.store.LiveToken(ctx, id)
+		if err == nil {
+			err = s.importLog(ctx, id, token)
+		}
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -232,7 +236,7 @@ func (s *Service) Attempt(ctx context.Context, id string) (a *rebench.Attempt, l
 	if log, err = s.store.LiveLog(ctx, id, 0); err != nil {
 		return nil, nil, false, err
 	}
-	item, err := s.item(id, log)
+	item, err := s.item(id, log, false)
 	if err != nil {
 		return nil, nil, false, err
 	}

@@ -1,6 +1,9 @@
 package rebench
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Kind says what sort of solver a result belongs to.
 type Kind string
@@ -73,6 +76,28 @@ const (
 	BadgeReproduced   Badge = "reproduced"
 )
 
+// Badges returns the ladder, weakest first.
+func Badges() []Badge {
+	return []Badge{BadgeSelfReported, BadgeArtefacts, BadgeRescored, BadgeReproduced}
+}
+
+// Weaker returns the lower of two rungs. "" stands for no attempt and gives way to
+// the other; a badge that is not of the ladder counts as self-reported.
+func (b Badge) Weaker(other Badge) Badge {
+	if b == "" {
+		return other
+	}
+	if other == "" {
+		return b
+	}
+	all := Badges()
+	return all[max(0, min(slices.Index(all, b), slices.Index(all, other)))]
+}
+
+// ReproducedWithin is how far the normalized final scores of two attempts with one
+// submission may differ for the one to reproduce the other.
+const ReproducedWithin = 0.05
+
 // FlagKind says what a flag claims about an attempt.
 type FlagKind string
 
@@ -118,6 +143,7 @@ type AttemptSummary struct {
 	Excluded      bool // invalid or retracted
 	Ranked        bool // false: open, quarantined or not normalizable, with Unranked saying why
 	Unranked      string
+	Badge         Badge
 	RevisionID    int64
 }
 
@@ -180,14 +206,16 @@ type Attempt struct {
 	Calibration  string
 	Seed         *int64
 	Tokens       *int64
-	Badge        Badge
-	SourceFile   string
-	SourceLine   int
-	SourceSHA256 string
-	LogHead      string // SHA-256 of the attempt log's last line, "" without a log
-	LogBytes     int64
-	Extra        map[string]string // facts of the source without a column of their own
-	Entries      []ScoreEntry
-	Flags        []Flag
-	Revisions    []Revision
+	// SubmissionSHA256 is the submission of the entry that gives the final score, ""
+	// when unknown or when none does.
+	SubmissionSHA256 string
+	SourceFile       string
+	SourceLine       int
+	SourceSHA256     string
+	LogHead          string // SHA-256 of the attempt log's last line, "" without a log
+	LogBytes         int64
+	Extra            map[string]string // facts of the source without a column of their own
+	Entries          []ScoreEntry
+	Flags            []Flag
+	Revisions        []Revision
 }

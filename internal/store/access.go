@@ -33,6 +33,7 @@ type Token struct {
 	ID       int64
 	Name     string
 	Scope    Scope
+	Trusted  bool // a machine of this server's operators: its re-scoring counts as done here
 	Created  time.Time
 	Revoked  *time.Time
 	LastUsed *time.Time
@@ -42,6 +43,7 @@ type tokenRow struct {
 	ID         int64 `gorm:"primaryKey"`
 	Name       string
 	Scope      string
+	Trusted    bool
 	Hash       string
 	CreatedMs  int64
 	RevokedMs  *int64
@@ -51,7 +53,7 @@ type tokenRow struct {
 func (tokenRow) TableName() string { return "tokens" }
 
 func (r tokenRow) domain() Token {
-	return Token{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope), Created: time.UnixMilli(r.CreatedMs).UTC(),
+	return Token{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope), Trusted: r.Trusted, Created: time.UnixMilli(r.CreatedMs).UTC(),
 		Revoked: timeOf(r.RevokedMs), LastUsed: timeOf(r.LastUsedMs)}
 }
 
@@ -66,6 +68,15 @@ func hashToken(secret string) string {
 // CreateToken makes a token and returns its secret, which is not kept: 256 random
 // bits, so that a plain hash suffices.
 func (s *Store) CreateToken(ctx context.Context, name string, scope Scope) (secret string, err error) {
+	return s.createToken(ctx, name, scope, false)
+}
+
+// CreateTrustedToken is CreateToken for a machine of this server's operators.
+func (s *Store) CreateTrustedToken(ctx context.Context, name string, scope Scope) (secret string, err error) {
+	return s.createToken(ctx, name, scope, true)
+}
+
+func (s *Store) createToken(ctx context.Context, name string, scope Scope, trusted bool) (secret string, err error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 100 {
 		return "", rebench.Errorf(rebench.CodeInvalid, "token name %q: expected 1 to 100 characters", name)
@@ -78,16 +89,20 @@ func (s *Store) CreateToken(ctx context.Context, name string, scope Scope) (secr
 		return "", err
 	}
 	secret = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
-	return secret, s.addToken(ctx, name, scope, secret)
+	return secret, s.addToken(ctx, name, scope, trusted, secret)
 }
 
-func (s *Store) addToken(ctx context.Context, name string, scope Scope, secret string) error {
+func (s *Store) addToken(ctx context.Context, name string, scope Scope, trusted bool, secret string) error {
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		row := tokenRow{Name: name, Scope: string(scope), Hash: hashToken(secret), CreatedMs: time.Now().UnixMilli()}
+		row := tokenRow{Name: name, Scope: string(scope), Trusted: trusted, Hash: hashToken(secret), CreatedMs: time.Now().UnixMilli()}
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return addAudit(tx, rebench.AuditEvent{Actor: "command line", Action: "create token", Object: name, Detail: "scope " + string(scope)})
+		detail := "scope " + string(scope)
+		if trusted {
+			detail += ", trusted"
+		}
+		return addAudit(tx, rebench.AuditEvent{Actor: "command line", Action: "create token", Object: name, Detail: detail})
 	})
 	if errors.Is(err, gorm.ErrDuplicatedKey) {
 		return rebench.Errorf(rebench.CodeConflict, "there is already a token named %q", name)
@@ -103,12 +118,18 @@ func (s *Store) EnsureToken(ctx context.Context, name, secret string) error {
 	if _, err := s.Authenticate(ctx, secret); err == nil {
 		return nil
 	}
-	err := s.addToken(ctx, name, ScopeAdmin, secret)
+	err := s.addToken(ctx, name, ScopeAdmin, false, secret)
 	if rebench.ErrorCode(err) != rebench.CodeConflict {
 		return err
 	}
-	return s.writer.WithContext(ctx).Model(&tokenRow{}).Where("name = ?", name).
-		Updates(map[string]any{"hash": hashToken(secret), "revoked_ms": nil, "scope": string(ScopeAdmin)}).Error
+	return s.write(ctx, func(tx *gorm.DB) error {
+		err := tx.Model(&tokenRow{}).Where("name = ?", name).
+			Updates(map[string]any{"hash": hashToken(secret), "revoked_ms": nil, "scope": string(ScopeAdmin)}).Error
+		if err != nil {
+			return err
+		}
+		return addAudit(tx, rebench.AuditEvent{Actor: "command line", Action: "replace token", Object: name, Detail: "scope " + string(ScopeAdmin)})
+	})
 }
 
 // Tokens lists all tokens, revoked ones too, by name.
@@ -149,11 +170,18 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Token, error) 
 	if row.ID == 0 {
 		return Token{}, rebench.Errorf(rebench.CodeUnauthorized, "the token is unknown or revoked")
 	}
-	// Once a minute is enough to tell which tokens are in use.
-	if now := time.Now().UnixMilli(); row.LastUsedMs == nil || now-*row.LastUsedMs > 60_000 {
+	// Once a minute is enough to tell which tokens are in use, and a long import need
+	// not be waited for.
+	if now := time.Now().UnixMilli(); (row.LastUsedMs == nil || now-*row.LastUsedMs > 60_000) && !s.writing() {
 		err = s.writer.WithContext(ctx).Model(&tokenRow{}).Where("id = ?", row.ID).Update("last_used_ms", now).Error
 	}
 	return row.domain(), err
+}
+
+// writing reports whether the one writing connection is in use.
+func (s *Store) writing() bool {
+	pool, err := s.writer.DB()
+	return err == nil && pool.Stats().InUse > 0
 }
 
 // HasTokens reports whether any token is active.

@@ -51,6 +51,7 @@ const (
 	Held      Outcome = "held" // a revision that did not become current
 	Unchanged Outcome = "unchanged"
 	Skipped   Outcome = "skipped" // Item.Write returned ErrSkip
+	Refused   Outcome = "refused" // it contradicts what is known; Result.Problem says how
 )
 
 // ErrSkip is what Item.Write returns to leave its attempt out of the import.
@@ -62,6 +63,7 @@ type Result struct {
 	Outcome   Outcome
 	Revision  int // number of the attempt's revision
 	Attempt   rebench.Attempt
+	Problem   string // why the item was refused
 }
 
 // Upload is the provenance of an import.
@@ -74,6 +76,7 @@ type Upload struct {
 	SHA256   string
 	Bytes    int64
 	Note     string
+	Ref      string // under which the upload was answered, "" for what came otherwise
 }
 
 // Import writes all items in one transaction: all of them or, on an error, none.
@@ -99,10 +102,10 @@ func (s *Store) Import(ctx context.Context, upload Upload, reason string, items 
 		}
 		if im.revision.ID != 0 {
 			revision = im.revision.domain()
-			return addAudit(tx, rebench.AuditEvent{At: time.UnixMilli(im.upload.AtMs), Actor: im.upload.Author, Action: "import", Object: im.upload.FileName, Detail: im.detail()})
+		} else if revision, err = latestRevision(tx); err != nil || im.upload.Ref == "" {
+			return err // that loading the published data again changes nothing is no event
 		}
-		revision, err = latestRevision(tx)
-		return err
+		return addAudit(tx, rebench.AuditEvent{At: time.UnixMilli(im.upload.AtMs), Actor: im.upload.Author, Action: "import", Object: im.upload.FileName, Detail: im.detail()})
 	})
 	return revision, err
 }
@@ -126,7 +129,9 @@ type importer struct {
 	reason   string
 	agents   map[rebench.Agent]int64
 	find     *sql.Stmt
+	taken    *sql.Stmt
 	seen     map[[2]string]*known // attempts of this import by identity
+	ids      map[string]bool      // public ids of the new ones
 	count    map[Outcome]int
 
 	nextAttempt, nextRevision int64
@@ -155,9 +160,9 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 		u.At = time.Now()
 	}
 	im := &importer{
-		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, seen: map[[2]string]*known{}, count: map[Outcome]int{},
+		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, seen: map[[2]string]*known{}, ids: map[string]bool{}, count: map[Outcome]int{},
 		upload: uploadRow{AtMs: u.At.UnixMilli(), Author: u.Author, FileName: u.FileName, Format: u.Format,
-			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note},
+			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note, Ref: u.Ref},
 		attempts:  newBulk("attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),
 		revisions: newBulk("revisions", revisionColumns...),
 		current:   newBulk("current_revisions", "attempt_pk", "data_revision", "revision_id").replace(),
@@ -179,6 +184,9 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 	if im.find, err = pool.PrepareContext(tx.Statement.Context, findAttempt); err != nil {
 		return nil, err
 	}
+	if im.taken, err = pool.PrepareContext(tx.Statement.Context, "SELECT COUNT(*) FROM attempts WHERE id = ?"); err != nil {
+		return nil, err
+	}
 	im.rows = newInserter(tx.Statement.Context, conn, im.attempts, im.revisions, im.current, im.entries, im.chunks, im.flags)
 	return im, nil
 }
@@ -197,13 +205,17 @@ func (im *importer) pack(args []driver.NamedValue) {
 func (im *importer) close() {
 	im.rows.close()
 	_ = im.packer.Close()
-	_ = im.find.Close()
+	_, _ = im.find.Close(), im.taken.Close()
 }
 
 // detail counts what the import did, for the audit trail.
 func (im *importer) detail() string {
-	return fmt.Sprintf("%s: %d created, %d revised, %d held, %d unchanged", im.reason,
+	text := fmt.Sprintf("%s: %d created, %d revised, %d held, %d unchanged", im.reason,
 		im.count[Created], im.count[Revised], im.count[Held], im.count[Unchanged])
+	if im.upload.Ref != "" {
+		text += "; upload " + im.upload.Ref
+	}
+	return text
 }
 
 func (im *importer) addAll(ctx context.Context, items iter.Seq2[Item, error], each func(Result) error) error {
@@ -284,9 +296,8 @@ func (im *importer) add(item Item) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if k.exists && (k.row.Environment != string(item.Environment) || k.row.Profile != string(item.Profile)) {
-		return Result{}, rebench.Errorf(rebench.CodeConflict, "attempt %s is known as %s (%s) and cannot become %s (%s)",
-			k.row.ID, k.row.Environment, k.row.Profile, item.Environment, item.Profile)
+	if problem, err := im.contradicts(k, item); problem != "" || err != nil {
+		return Result{AttemptID: item.ID, Outcome: Refused, Problem: problem}, err
 	}
 	im.log.reset()
 	content, err := item.Write(im.log)
@@ -312,12 +323,37 @@ func (im *importer) add(item Item) (Result, error) {
 		err = im.addRevision(k, item, content, res.Outcome)
 	}
 	if !k.exists {
+		im.ids[item.ID] = true
 		k.exists, k.sums = true, map[string]int{}
 		k.row.ID, k.row.Environment, k.row.Profile = item.ID, string(item.Environment), string(item.Profile)
 	}
 	k.number++
 	k.sums[content.SHA256] = k.number
 	return res, err
+}
+
+// contradicts says why an item cannot be what is stored under its identity, or why
+// its id is not free; "" when nothing is wrong.
+func (im *importer) contradicts(k *known, item Item) (string, error) {
+	if k.exists {
+		if k.row.Environment == string(item.Environment) && k.row.Profile == string(item.Profile) {
+			return "", nil
+		}
+		return fmt.Sprintf("attempt %s is known as one of %s (profile %s) and cannot become one of %s (profile %s)",
+			k.row.ID, k.row.Environment, k.row.Profile, item.Environment, item.Profile), nil
+	}
+	taken := im.ids[item.ID]
+	if !taken {
+		var n int
+		if err := im.taken.QueryRowContext(im.tx.Statement.Context, item.ID).Scan(&n); err != nil {
+			return "", err
+		}
+		taken = n > 0
+	}
+	if taken {
+		return fmt.Sprintf("the id %s is that of another attempt, from another dataset", item.ID), nil
+	}
+	return "", nil
 }
 
 func (im *importer) addRevision(k *known, item Item, content Content, outcome Outcome) error {
@@ -371,7 +407,7 @@ var revisionColumns = []string{
 	"source_file", "source_line", "source_sha256", "agent_id", "cohort", "person_id", "scorer_version",
 	"calibration_id", "hardware_json", "hardware_class", "time_limit_ms", "duration_ms", "started_at_ms", "zone_unknown",
 	"ended_at_ms", "end_reason", "clock", "seed", "cost_usd", "tokens", "badge", "start_raw", "reference_raw",
-	"final_normalized", "final_raw", "basis", "has_log", "unranked", "extra_json",
+	"final_normalized", "final_raw", "basis", "has_log", "unranked", "extra_json", "submission_sha256",
 	"n_entries", "n_valid", "scorer_sha256", "log_bytes",
 }
 
@@ -396,7 +432,7 @@ func (im *importer) revisionValues(k *known, note string, c Content) ([]driver.V
 		a.SourceFile, int64(a.SourceLine), a.SourceSHA256, agent, string(a.Cohort), a.PersonID, a.ScorerVersion,
 		a.Calibration, a.Hardware, a.HardwareClass, orNull(millisOf(a.TimeLimit)), orNull(millisOf(a.Duration)), orNull(millisOfTime(a.StartedAt)), a.ZoneUnknown,
 		orNull(millisOfTime(a.EndedAt)), a.EndReason, string(a.Clock), orNull(a.Seed), orNull(a.CostUSD), orNull(a.Tokens), string(a.Badge),
-		orNull(a.StartRaw), orNull(a.ReferenceRaw), final, orNull(a.FinalRaw), string(a.Basis), a.HasLog, a.Unranked, string(extra),
+		orNull(a.StartRaw), orNull(a.ReferenceRaw), final, orNull(a.FinalRaw), string(a.Basis), a.HasLog, a.Unranked, string(extra), a.SubmissionSHA256,
 	}, nil
 }
 

@@ -168,3 +168,10 @@ func (s *Store) UnimportedLive(ctx context.Context) ([]string, error) {
 	err := s.reader.WithContext(ctx).Raw("SELECT id FROM live_attempts WHERE ended = 1 AND id NOT IN (SELECT id FROM attempts)").Scan(&ids).Error
 	return ids, err
 }
+
+// LiveToken returns the token that streams an attempt.
+func (s *Store) LiveToken(ctx context.Context, id string) (Token, error) {
+	var row tokenRow
+	err := s.reader.WithContext(ctx).Where("id = (SELECT token_id FROM live_attempts WHERE id = ?)", id).First(&row).Error
+	return row.domain(), err
+}

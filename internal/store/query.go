@@ -76,12 +76,16 @@ func (s *Store) Summaries(ctx context.Context, asof int64) ([]rebench.AttemptSum
 	if err != nil {
 		return nil, err
 	}
+	reproduced, err := s.reproduced(ctx, asof, flags, 0)
+	if err != nil {
+		return nil, err
+	}
 	pool, err := s.reader.DB()
 	if err != nil {
 		return nil, err
 	}
 	rows, err := pool.QueryContext(ctx, `SELECT a.pk, a.id, a.environment, a.profile, r.id, r.scorer_version, r.hardware_class, r.agent_id, r.cohort,
-r.time_limit_ms, r.duration_ms, r.final_normalized, r.final_raw, r.cost_usd, r.has_log, r.unranked`+currentAt+` ORDER BY a.pk`, asof)
+r.time_limit_ms, r.duration_ms, r.final_normalized, r.final_raw, r.cost_usd, r.has_log, r.unranked, r.badge`+currentAt+` ORDER BY a.pk`, asof)
 	if err != nil {
 		return nil, err
 	}
@@ -99,15 +103,18 @@ r.time_limit_ms, r.duration_ms, r.final_normalized, r.final_raw, r.cost_usd, r.h
 	for rows.Next() {
 		var a rebench.AttemptSummary
 		var pk int64
-		var env, profile, cohort string
+		var env, profile, cohort, badge string
 		var limit, duration *int64
 		var final *float64
 		if err := rows.Scan(&pk, &a.ID, &env, &profile, &a.RevisionID, &a.ScorerVersion, &a.HardwareClass, &a.AgentID, &cohort,
-			&limit, &duration, &final, &a.FinalRaw, &a.CostUSD, &a.HasLog, &a.Unranked); err != nil {
+			&limit, &duration, &final, &a.FinalRaw, &a.CostUSD, &a.HasLog, &a.Unranked, &badge); err != nil {
 			return nil, err
 		}
 		a.Environment, a.Profile, a.Cohort = rebench.EnvironmentID(intern(env)), rebench.Profile(intern(profile)), rebench.Cohort(intern(cohort))
 		a.ScorerVersion, a.HardwareClass, a.Unranked = intern(a.ScorerVersion), intern(a.HardwareClass), intern(a.Unranked)
+		if a.Badge = rebench.Badge(intern(badge)); reproduced[pk] {
+			a.Badge = rebench.BadgeReproduced
+		}
 		a.TimeLimit, a.Duration = orZero(limit), orZero(duration)
 		if final != nil {
 			a.Final, a.FinalKnown = *final, true
@@ -227,14 +234,14 @@ func (s *Store) Attempt(ctx context.Context, id string, asof int64) (*rebench.At
 			Note: r.Note, DataRevision: r.DataRevision, Current: isCurrent, Final: r.FinalNormalized, FinalRaw: r.FinalRaw,
 		})
 	}
-	if err := s.attach(db, a, row.PK, asof); err != nil {
+	if err := s.attach(ctx, db, a, row.PK, asof); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
 // attach loads agent, flags and entries.
-func (s *Store) attach(db *gorm.DB, a *rebench.Attempt, pk, asof int64) error {
+func (s *Store) attach(ctx context.Context, db *gorm.DB, a *rebench.Attempt, pk, asof int64) error {
 	var agent agentRow
 	if err := db.First(&agent, a.AgentID).Error; err != nil {
 		return err
@@ -251,6 +258,19 @@ func (s *Store) attach(db *gorm.DB, a *rebench.Attempt, pk, asof int64) error {
 			Author: f.Author, Reason: f.Reason, At: time.UnixMilli(f.AtMs).UTC(), DataRevision: f.DataRevision})
 	}
 	a.Suspected, a.Excluded = state.suspected, state.invalid || state.retracted
+	if a.Badge == rebench.BadgeRescored {
+		all, err := s.flagStates(ctx, asof)
+		if err != nil {
+			return err
+		}
+		reproduced, err := s.reproduced(ctx, asof, all, pk)
+		if err != nil {
+			return err
+		}
+		if reproduced[pk] {
+			a.Badge = rebench.BadgeReproduced
+		}
+	}
 	var entries []entryRow
 	if err := db.Where("revision_id = ?", a.RevisionID).Order("seq").Find(&entries).Error; err != nil {
 		return err
@@ -274,7 +294,7 @@ func fill(a *rebench.Attempt, r revisionRow) error {
 	if r.FinalNormalized != nil {
 		a.Final, a.FinalKnown = *r.FinalNormalized, true
 	}
-	a.LogHead, a.LogBytes = r.LogHead, r.LogBytes
+	a.LogHead, a.LogBytes, a.SubmissionSHA256 = r.LogHead, r.LogBytes, r.SubmissionSHA256
 	a.SourceFile, a.SourceLine, a.SourceSHA256 = r.SourceFile, r.SourceLine, r.SourceSHA256
 	return json.Unmarshal([]byte(r.ExtraJSON), &a.Extra)
 }

@@ -44,6 +44,7 @@ type uploadRow struct {
 	SHA256   string `gorm:"column:sha256"`
 	Bytes    int64
 	Note     string
+	Ref      string
 }
 
 func (uploadRow) TableName() string { return "uploads" }
@@ -60,49 +61,50 @@ type attemptRow struct {
 func (attemptRow) TableName() string { return "attempts" }
 
 type revisionRow struct {
-	ID              int64 `gorm:"primaryKey"`
-	AttemptPK       int64 `gorm:"column:attempt_pk"`
-	Number          int
-	ContentSHA256   string `gorm:"column:content_sha256"`
-	LogHead         string
-	LogBytes        int64
-	DataRevision    int64
-	AtMs            int64
-	Author          string
-	Note            string
-	UploadID        *int64
-	SourceFile      string
-	SourceLine      int
-	SourceSHA256    string `gorm:"column:source_sha256"`
-	AgentID         int64
-	Cohort          string
-	PersonID        string
-	ScorerVersion   string
-	ScorerSHA256    string `gorm:"column:scorer_sha256"`
-	CalibrationID   string
-	HardwareJSON    string `gorm:"column:hardware_json"`
-	HardwareClass   string
-	TimeLimitMs     *int64
-	DurationMs      *int64
-	StartedAtMs     *int64
-	ZoneUnknown     bool
-	EndedAtMs       *int64
-	EndReason       string
-	Clock           string
-	Seed            *int64
-	CostUSD         *float64 `gorm:"column:cost_usd"`
-	Tokens          *int64
-	Badge           string
-	StartRaw        *float64
-	ReferenceRaw    *float64
-	FinalNormalized *float64
-	FinalRaw        *float64
-	Basis           string
-	NEntries        int
-	NValid          int
-	HasLog          bool
-	Unranked        string
-	ExtraJSON       string `gorm:"column:extra_json"`
+	ID               int64 `gorm:"primaryKey"`
+	AttemptPK        int64 `gorm:"column:attempt_pk"`
+	Number           int
+	ContentSHA256    string `gorm:"column:content_sha256"`
+	LogHead          string
+	LogBytes         int64
+	DataRevision     int64
+	AtMs             int64
+	Author           string
+	Note             string
+	UploadID         *int64
+	SourceFile       string
+	SourceLine       int
+	SourceSHA256     string `gorm:"column:source_sha256"`
+	AgentID          int64
+	Cohort           string
+	PersonID         string
+	ScorerVersion    string
+	ScorerSHA256     string `gorm:"column:scorer_sha256"`
+	CalibrationID    string
+	HardwareJSON     string `gorm:"column:hardware_json"`
+	HardwareClass    string
+	TimeLimitMs      *int64
+	DurationMs       *int64
+	StartedAtMs      *int64
+	ZoneUnknown      bool
+	EndedAtMs        *int64
+	EndReason        string
+	Clock            string
+	Seed             *int64
+	CostUSD          *float64 `gorm:"column:cost_usd"`
+	Tokens           *int64
+	Badge            string
+	StartRaw         *float64
+	ReferenceRaw     *float64
+	FinalNormalized  *float64
+	FinalRaw         *float64
+	Basis            string
+	NEntries         int
+	NValid           int
+	HasLog           bool
+	Unranked         string
+	ExtraJSON        string `gorm:"column:extra_json"`
+	SubmissionSHA256 string `gorm:"column:submission_sha256"`
 }
 
 func (revisionRow) TableName() string { return "revisions" }

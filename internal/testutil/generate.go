@@ -139,12 +139,12 @@ func (g Generated) item(random *rand.Rand, i, agent int, env rebench.Environment
 	a := rebench.Attempt{
 		AttemptSummary: rebench.AttemptSummary{
 			ID: "generated:" + native, Environment: env.ID, Profile: rebench.ProfilePaper, ScorerVersion: rebench.ScorerMETRPublished,
-			HardwareClass: "h100", TimeLimit: limit, Duration: limit, Final: best, FinalKnown: true, HasLog: true,
+			HardwareClass: "h100", TimeLimit: limit, Duration: limit, Final: best, FinalKnown: true, HasLog: true, Badge: rebench.BadgeSelfReported,
 		},
 		Agent: rebench.Agent{Name: fmt.Sprintf("agent-%02d with a name of usual length", agent), Model: fmt.Sprintf("model-%02d", agent%13),
 			Scaffold: []string{"modular", "aide", "plain"}[agent%3], Kind: rebench.KindAgent},
 		Dataset: "generated", NativeID: native, EndReason: "time_limit", Clock: rebench.ClockActive, Basis: rebench.BasisRaw,
-		StartRaw: &env.PublishedStart, ReferenceRaw: &env.PublishedReference, Badge: rebench.BadgeSelfReported,
+		StartRaw: &env.PublishedStart, ReferenceRaw: &env.PublishedReference,
 	}
 	sum := sha256.Sum256([]byte(native))
 	return store.Item{ID: a.ID, Dataset: a.Dataset, NativeID: native, Environment: env.ID, Profile: a.Profile, Note: "generated",

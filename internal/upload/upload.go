@@ -33,6 +33,10 @@ type File struct {
 type Options struct {
 	Mapping ingest.Mapping
 	Author  string
+	// Trusted says that the author is a machine of this server's operators.
+	Trusted bool
+	// Ref is the id under which the upload is answered and on record.
+	Ref string
 	// Partial imports the valid attempts of files that also hold faulty ones.
 	Partial bool
 	// MakeCurrent lets restated rows become current although their file is
@@ -51,6 +55,9 @@ type (
 // ErrFaulty reports that files have faults and nothing was imported; the report
 // that comes with it lists them.
 var ErrFaulty = errors.New("the files have faults")
+
+// CodeContradiction is of attempts that cannot be what is known under their id.
+const CodeContradiction = "contradicts_known"
 
 // Service plans and performs imports.
 type Service struct {
@@ -75,7 +82,7 @@ func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, e
 func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report, error) {
 	b := newBatch(s, files, o)
 	var names []string
-	up := store.Upload{Author: o.Author, SHA256: files[0].SHA256}
+	up := store.Upload{Author: o.Author, Ref: o.Ref, SHA256: files[0].SHA256}
 	for _, f := range files {
 		names, up.Bytes = append(names, f.Name), up.Bytes+f.Size
 	}
@@ -196,7 +203,7 @@ func (b *batch) item(f *ingest.File, a *ingest.Attempt, file File) (item store.I
 	}
 	b.useMETRScale(a)
 	m := intake.Meta{Dataset: a.Dataset, NativeID: a.NativeID, SourceFile: a.File, SourceLine: a.Line, SourceSHA256: a.SourceSHA256,
-		ZoneUnknown: a.ZoneUnknown, Extra: map[string]string{}, Note: "uploaded by " + b.options.Author}
+		ZoneUnknown: a.ZoneUnknown, Trusted: b.options.Trusted, Extra: map[string]string{}, Note: "uploaded by " + b.options.Author}
 	if m.SourceSHA256 == "" {
 		m.SourceSHA256 = file.SHA256
 	}
@@ -311,6 +318,10 @@ func (b *batch) record(r store.Result) error {
 		b.report.Unchanged = append(b.report.Unchanged, e)
 	case store.Skipped:
 		b.file.Refused++
+	case store.Refused:
+		b.file.Refused++
+		b.fault(attemptlog.Fault{File: a.File, Line: a.Line, Field: "attempt_id", Code: CodeContradiction, Detail: r.Problem,
+			Hint: "give the attempt an id, or the file a dataset, of its own"})
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package upload_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -166,4 +167,46 @@ func TestWhatIsMissingFromTheMappingIsAsked(t *testing.T) {
 		}
 	}
 	_ = attemptlog.Faults(r.Errors)
+}
+
+// An id can be taken by an attempt of another environment or of another dataset:
+// that is a fault of the file, in the plan as in the import.
+func TestContradictionsAreFaults(t *testing.T) {
+	s := &upload.Service{Store: testutil.PublishedStore(t)}
+	const known = "mp4-server_204921"
+	other := `{"run_id":"` + known + `","task_id":"ai_rd_fix_embedding/main","task_family":"ai_rd_fix_embedding","alias":"A","model":"a","score":0.5,"time_limit":1800,"started_at":1,"completed_at":2,"fatal_error_from":null}` + "\n"
+	own := logOf(t, "metr-rebench:"+known)
+	for name, content := range map[string][]byte{"another environment": []byte(other), "another dataset": own, "the same id twice": append(append([]byte{}, logOf(t, "twice")...), logOf(t, "twice")...)} {
+		for _, do := range []func(context.Context, []upload.File, upload.Options) (*upload.Report, error){s.Plan, s.Import} {
+			r, err := do(t.Context(), []upload.File{spool(t, "f", content)}, upload.Options{Author: "t"})
+			if name == "the same id twice" {
+				if err != nil || len(r.Created) != 1 && len(r.Unchanged) != 1 {
+					t.Errorf("%s: %v %+v", name, err, r)
+				}
+				continue
+			}
+			if !errors.Is(err, upload.ErrFaulty) || len(r.Errors) != 1 || r.Errors[0].Code != upload.CodeContradiction || r.Errors[0].Line != 1 || r.Files[0].Refused != 1 {
+				t.Errorf("%s: %v %+v", name, err, r)
+			}
+		}
+	}
+}
+
+// logOf is an attempt log with one score.
+func logOf(t testing.TB, id string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := attemptlog.NewWriter(&b)
+	at, start, reference, limit, raw := 5.0, 1.0, 2.0, 60.0, 1.5
+	for _, e := range []attemptlog.Event{
+		&attemptlog.Header{AttemptID: id, Environment: attemptlog.Environment{ID: "gpt2_qa", Version: "1", Profile: "cpu"}, Agent: &attemptlog.Agent{Name: "mine"},
+			TimeLimitS: &limit, Clock: rebench.ClockActive, Scoring: attemptlog.Scoring{StartRaw: &start, ReferenceRaw: &reference, CalibrationID: "c"}},
+		&attemptlog.Score{T: &at, Score: &raw, Basis: rebench.BasisRaw, Valid: true},
+		&attemptlog.End{T: &limit, Reason: attemptlog.EndTimeLimit},
+	} {
+		if _, err := w.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
 }

@@ -29,7 +29,7 @@ func startRunner(ctx context.Context, program, address string, db *store.Store, 
 		return nil, err
 	}
 	name := "built-in runner " + time.Now().UTC().Format("2006-01-02 15:04:05.000")
-	secret, err := db.CreateToken(ctx, name, store.ScopeUpload)
+	secret, err := db.CreateTrustedToken(ctx, name, store.ScopeUpload)
 	if err != nil {
 		return nil, err
 	}

@@ -83,9 +83,9 @@ func withHostile(t *testing.T) (*site, string) {
 	id := "up/load:a?b#c.json%2F é"
 	at, norm := 90*time.Second, 0.5
 	a := rebench.Attempt{AttemptSummary: rebench.AttemptSummary{Environment: "gpt2_qa", Profile: "paper", ScorerVersion: rebench.ScorerMETRPublished,
-		HardwareClass: "h100", TimeLimit: 30 * time.Minute, Final: norm, FinalKnown: true, HasLog: true},
+		HardwareClass: "h100", TimeLimit: 30 * time.Minute, Final: norm, FinalKnown: true, HasLog: true, Badge: rebench.BadgeSelfReported},
 		Agent: rebench.Agent{Name: hostile, Model: hostile, Scaffold: hostile, Kind: rebench.KindAgent}, Clock: rebench.ClockActive, Basis: rebench.BasisNormalized,
-		Badge: rebench.BadgeSelfReported, EndReason: "submitted", SourceFile: hostile, Extra: map[string]string{hostile: hostile}}
+		EndReason: "submitted", SourceFile: hostile, Extra: map[string]string{hostile: hostile}}
 	var log strings.Builder
 	w := attemptlog.NewWriter(&log)
 	limit := 1800.0

@@ -105,8 +105,8 @@ func sampleHumans(label, free string) HumansData {
 func sampleAttempt(label, free string) AttemptData {
 	at := func(s float64) *time.Duration { return ptr(time.Duration(s * float64(time.Second))) }
 	a := &rebench.Attempt{AttemptSummary: rebench.AttemptSummary{ID: "set:1", Environment: rebench.OptimizeKernel, Profile: rebench.ProfileCPU, ScorerVersion: free, TimeLimit: 2 * time.Hour,
-		Duration: 2 * time.Hour, Final: 0.8, FinalKnown: true, FinalRaw: ptr(0.7), Suspected: true, HasLog: true},
-		Agent: rebench.Agent{Name: label, Model: free, Scaffold: free}, EndReason: "time_limit", Clock: rebench.ClockActive, Hardware: free, Calibration: free, Badge: rebench.BadgeRescored,
+		Duration: 2 * time.Hour, Final: 0.8, FinalKnown: true, FinalRaw: ptr(0.7), Suspected: true, HasLog: true, Badge: rebench.BadgeRescored},
+		Agent: rebench.Agent{Name: label, Model: free, Scaffold: free}, EndReason: "time_limit", Clock: rebench.ClockActive, Hardware: free, Calibration: free,
 		SourceFile: free, SourceLine: 3, SourceSHA256: "ab", Extra: map[string]string{free: free}, StartedAt: ptr(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), ZoneUnknown: true,
 		Entries: []rebench.ScoreEntry{
 			{Seq: 1, Elapsed: at(600), Raw: ptr(1.5), Normalized: ptr(0.1), Valid: true, Message: free, SubmissionSHA256: "0123456789abcdef"},
