@@ -9,7 +9,9 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"rebench/internal/analysis"
 	"rebench/internal/store"
@@ -48,36 +50,60 @@ func serveBench(b *testing.B, s *Server, path string) {
 }
 
 // cold measures the first request to a new server: attempts are read from the
-// database, every interval is computed and the page is rendered.
+// database, every interval is computed and the page is rendered. cpu-ms/op is the
+// processor time of all cores, which a busy machine does not stretch.
 func cold(b *testing.B, db *store.Store, path string) {
+	var cpu time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		s := newServer(b, db)
 		runtime.GC()
 		b.StartTimer()
+		start := cpuTime(b)
 		serveBench(b, s, path)
+		cpu += cpuTime(b) - start
 	}
-}
-
-// warm measures the same request once its result is cached.
-func warm(b *testing.B, db *store.Store, path string) {
-	s := newServer(b, db)
-	serveBench(b, s, path)
-	for b.Loop() {
-		serveBench(b, s, path)
-	}
+	reportCPU(b, cpu)
 }
 
 // loaded measures a question that was not asked before, with the data in memory.
 func loaded(b *testing.B, db *store.Store, path string) {
+	var cpu time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		s := newServer(b, db)
 		serveBench(b, s, "/attempts")
 		runtime.GC()
 		b.StartTimer()
+		start := cpuTime(b)
+		serveBench(b, s, path)
+		cpu += cpuTime(b) - start
+	}
+	reportCPU(b, cpu)
+}
+
+// warm measures the same request once its result is cached.
+func warm(b *testing.B, db *store.Store, path string) {
+	s := newServer(b, db)
+	serveBench(b, s, path)
+	start := cpuTime(b)
+	for b.Loop() {
 		serveBench(b, s, path)
 	}
+	reportCPU(b, cpuTime(b)-start)
+}
+
+func reportCPU(b *testing.B, d time.Duration) {
+	b.ReportMetric(float64(d.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
+// cpuTime is the processor time that this process has used.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func benchPages(b *testing.B, db *store.Store) {
@@ -103,21 +129,30 @@ func BenchmarkLarge(b *testing.B) {
 // kernel's high-water mark; heap-MB: live after collection).
 func BenchmarkLargeMemory(b *testing.B) {
 	path := testutil.GeneratedFile(b, testutil.Large)
-	debug.FreeOSMemory()
-	resetPeak(b)
+	var heap, peak float64
 	for b.Loop() {
-		db := openBench(b, path)
+		debug.FreeOSMemory()
+		resetPeak(b)
+		db, err := store.Open(context.Background(), store.Options{Path: path})
+		if err != nil {
+			b.Fatal(err)
+		}
 		s := newServer(b, db)
 		for _, page := range []string{"/", "/curves", "/attempts", "/environments"} {
 			serveBench(b, s, page)
 		}
+		peak = max(peak, peakMB(b))
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		b.ReportMetric(float64(m.HeapAlloc)/1e6, "heap-MB")
-		b.ReportMetric(peakMB(b), "peak-MB")
+		heap = max(heap, float64(m.HeapAlloc)/1e6)
 		runtime.KeepAlive(s)
+		if err := db.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
+	b.ReportMetric(heap, "heap-MB")
+	b.ReportMetric(peak, "peak-MB")
 }
 
 // resetPeak makes the kernel's high-water mark start again.
