@@ -21,8 +21,8 @@ type Summary struct {
 	// HiddenScores were not shown to whoever wrote the log: with no valid entry
 	// beside them the attempt's score is unknown, not 0.
 	HiddenScores int
-	FirstT      *float64 // t of the first and the last score line that has one
-	LastT       *float64
+	FirstT       *float64 // t of the first and the last score line that has one
+	LastT        *float64
 
 	Best *Result // best valid entry in time, nil when none
 	Last *Result // last valid entry in time, nil when none

@@ -27,6 +27,10 @@ type Attempt struct {
 	NeedsMapping []string // fields of Mapping that are missing
 	ScoreKeys    []string // what score_key may be, where it is missing
 
+	// Unscored, if not "", says why the attempt's score is unknown: it was not
+	// scored, its scores are hidden, or they are no numbers. Unknown is not 0.
+	Unscored string
+
 	ZoneUnknown bool     // the source's times are local and their zone is unknown
 	DurationS   *float64 // seconds from start to end as the source has it, pauses included, nil when unknown
 	// Appendable formats grow: a log with the same beginning is the same attempt
@@ -179,6 +183,32 @@ func (a *Attempt) refused(line int, err error) {
 func (a *Attempt) tellRedactions() {
 	if a.Redactions > 0 {
 		a.warn(0, "", WarnRedacted, "%d secrets such as API keys or tokens were replaced by [redacted]", a.Redactions)
+	}
+}
+
+// Reasons of Attempt.Unscored.
+const (
+	UnscoredNone   = "it was not scored"
+	UnscoredHidden = "its scores are hidden"
+	UnscoredValue  = "its score is not a number"
+)
+
+// judge sets Unscored from the attempt's entries: an invalid submission leaves an
+// attempt at its starting solution, but an unreadable score says nothing.
+func (a *Attempt) judge(events []attemptlog.Event) {
+	a.Unscored = ""
+	for _, e := range events {
+		s, ok := e.(*attemptlog.Score)
+		switch {
+		case !ok:
+		case s.Valid:
+			a.Unscored = ""
+			return
+		case s.Reason == attemptlog.ReasonHidden:
+			a.Unscored = UnscoredHidden
+		case s.Reason == attemptlog.ReasonError && a.Unscored == "":
+			a.Unscored = UnscoredValue
+		}
 	}
 }
 

@@ -146,7 +146,12 @@ func TestInspectValues(t *testing.T) {
 		"an explanation with a score": {obj{"value": 2, "explanation": "No valid score(s) generated."}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkInspect(t, one(t, obj{"scores": obj{"score": tc.score}}), vivEntry{1000, tc.want, tc.reason, ""})
+			a := one(t, obj{"scores": obj{"score": tc.score}})
+			checkInspect(t, a, vivEntry{1000, tc.want, tc.reason, ""})
+			unscored := map[attemptlog.Reason]string{attemptlog.ReasonError: UnscoredValue, attemptlog.ReasonHidden: UnscoredHidden}[tc.reason]
+			if a.Unscored != unscored {
+				t.Errorf("unscored %q, want %q", a.Unscored, unscored)
+			}
 		})
 	}
 }
@@ -292,7 +297,7 @@ func TestInspectSamplesNullEmptyUnscored(t *testing.T) {
 	}
 	g := inspectJSON(t, inspectMapping(), inspectSampleOf(obj{"scores": json.RawMessage("null")}))
 	wantCodes(t, "warnings", g.file.Warnings(), WarnUnscored)
-	if a := g.attempts[0]; a.sum.Scores != 0 || a.sum.EndReason != attemptlog.EndUnknown {
+	if a := g.attempts[0]; a.sum.Scores != 0 || a.sum.EndReason != attemptlog.EndUnknown || a.Unscored != UnscoredNone {
 		t.Errorf("summary %+v", a.sum)
 	}
 }

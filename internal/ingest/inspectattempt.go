@@ -52,7 +52,11 @@ func (f *File) inspectAttempt(src *source, l *inspectLog, s *inspectSample) *Att
 	b := &inspectBuilder{a: a, log: l, s: s, m: m}
 	b.zone, _ = parseZone(m.Zone)
 	entries := b.entries()
-	a.encodeAll(b.events(entries))
+	events := b.events(entries)
+	if a.judge(events); len(entries) == 0 {
+		a.Unscored = UnscoredNone
+	}
+	a.encodeAll(events)
 	return a
 }
 

@@ -262,6 +262,7 @@ func (f *File) metrScore(a *Attempt, r *metrRow) *attemptlog.Score {
 		if v.kind == 'n' {
 			s.Reason = attemptlog.ReasonError
 		}
+		a.Unscored = UnscoredValue
 		s.Extra = attemptlog.Extra{{Key: "raw_text", Value: attemptlog.Text(v.text)}}
 		a.warn(r.line, "score", WarnInvalidScore, "found %s, expected a finite number; the attempt has no valid score", v.show())
 		return s

@@ -152,7 +152,7 @@ func TestMETRTraps(t *testing.T) {
 			"1e999": attemptlog.ReasonNaN, "null": attemptlog.ReasonError} {
 			g := metr(t, Options{Constants: PublishedConstants()}, early(`"score":0.5`, `"score":`+text))
 			s := g.attempts[0].scores[0]
-			if s.Valid || s.Score != nil || s.Normalized != nil || s.Reason != reason {
+			if s.Valid || s.Score != nil || s.Normalized != nil || s.Reason != reason || g.attempts[0].Unscored != UnscoredValue {
 				t.Errorf("%s gives %+v", text, s)
 			}
 			wantCodes(t, "warnings", g.file.Warnings(), WarnInvalidScore)

@@ -278,6 +278,7 @@ func (f *File) vivAttempt(src *source, b *vivBranch) *Attempt {
 	for len(pauses.left) > 0 {
 		events = append(events, pauses.take(&c)...)
 	}
+	a.judge(events)
 	a.encodeAll(events)
 	return a
 }

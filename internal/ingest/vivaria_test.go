@@ -131,6 +131,19 @@ func TestVivariaEmpty(t *testing.T) {
 	}
 }
 
+func TestVivariaHiddenScores(t *testing.T) {
+	for in, want := range map[string]string{
+		`[{"score":null,"elapsedSeconds":10},{"elapsedSeconds":20}]`:           UnscoredHidden,
+		`[{"score":null,"elapsedSeconds":10},{"score":3,"elapsedSeconds":20}]`: "",
+		`[{"score":"NaN","elapsedSeconds":10}]`:                                "",
+	} {
+		a := vivaria(t, in).attempts[0]
+		if a.Unscored != want || (a.sum.HiddenScores > 0) != strings.Contains(in, "null") {
+			t.Errorf("%s: unscored %q, %d hidden", in, a.Unscored, a.sum.HiddenScores)
+		}
+	}
+}
+
 func TestVivariaOrder(t *testing.T) {
 	g := vivaria(t, `[{"score":1,"elapsedSeconds":10},{"score":2,"elapsedSeconds":5},{"score":3,"elapsedSeconds":11}]`)
 	wantCodes(t, "warnings", g.file.Warnings(), WarnClockBack)
