@@ -71,7 +71,7 @@ type machine struct {
 	inventory device.Inventory
 	pool      *device.Pool
 	exec      sandbox.Executor
-	scorer    scoring.Scorer
+	scorer    *scoring.Service
 	store     calibration.Store
 	hardware  device.Hardware
 	logger    *slog.Logger
@@ -271,3 +271,33 @@ func (m *machine) software(ctx context.Context, env *environment.Environment, p 
 	}
 	return out, nil
 }
+
+// preparation is what was made for one workspace; it lasts until remove.
+type preparation struct {
+	scoring.Prepared
+	temp string
+}
+
+// prepare makes what the workspace of an attempt begins with beyond the start.
+func (m *machine) prepare(ctx context.Context, env *environment.Environment, p *environment.Profile, assets scoring.Assets, attempt string) (*preparation, error) {
+	temp, err := os.MkdirTemp("", "rebench-prepared-")
+	if err != nil {
+		return nil, rebench.Errorf(rebench.CodeInternal, "preparation: %w", err)
+	}
+	out := &preparation{temp: temp}
+	// Sandboxes of other users read what lies below.
+	if err := os.Chmod(temp, 0o711); err != nil {
+		out.remove()
+		return nil, rebench.Errorf(rebench.CodeInternal, "preparation: %w", err)
+	}
+	out.Prepared, err = m.scorer.Prepare(ctx, scoring.PrepareRequest{
+		Attempt: attempt, Environment: env, Profile: p, AssetsDir: assets.Dir, Threads: computeThreads,
+	}, filepath.Join(temp, "files"))
+	if err != nil {
+		out.remove()
+		return nil, err
+	}
+	return out, nil
+}
+
+func (p *preparation) remove() { _ = os.RemoveAll(p.temp) }

@@ -137,10 +137,16 @@ func (m *machine) attempt(ctx context.Context, p *plan, ag *agent.Agent, assets 
 		return fail(err)
 	}
 	o.Log = dir.LogPath()
+	prepared, err := m.prepare(ctx, p.env, p.profile, assets, o.ID)
+	if err != nil {
+		dir.Remove()
+		return fail(err)
+	}
+	defer prepared.remove()
 	d := m.startDelivery(ctx, p, dir)
 	a, err := attempt.New(attempt.Config{
 		Dir: dir, Environment: p.env, Profile: p.profile, Agent: ag, TimeLimit: p.timeLimit, Seed: o.Seed, Executor: m.exec, Scorer: m.scorer,
-		Calibration: cal, Lease: lease, Inventory: m.inventory, Hardware: m.hardware, AssetsDir: assets.Dir, ToolVersion: version(),
+		Calibration: cal, Lease: lease, Inventory: m.inventory, Hardware: m.hardware, AssetsDir: assets.Dir, Prepared: prepared.Prepared, ToolVersion: version(),
 		MaxScorings: p.maxScorings, KeepSubmissions: p.keep, Logger: m.logger, Synced: d.synced,
 	})
 	if err == nil && ag.Human {

@@ -104,6 +104,8 @@ type singleScoring struct {
 	cal    *calibration.Calibration
 	index  uint64
 	solved *solved
+
+	prepared *preparation
 }
 
 func (s *singleScoring) run(ctx context.Context) (*verdict, error) {
@@ -119,6 +121,10 @@ func (s *singleScoring) run(ctx context.Context) (*verdict, error) {
 		return nil, rebench.Errorf(rebench.CodeInternal, "score: %w", err)
 	}
 	defer os.RemoveAll(temp)
+	if s.prepared, err = s.m.prepare(ctx, s.env, s.profile, s.assets, s.label()); err != nil {
+		return nil, err
+	}
+	defer s.prepared.remove()
 	snap, err := s.snapshot(ctx, temp)
 	var refused *sandbox.RefusedError
 	if errors.As(err, &refused) {
@@ -157,8 +163,18 @@ func (s *singleScoring) snapshot(ctx context.Context, temp string) (sandbox.Snap
 	if _, err := os.Lstat(filepath.Join(s.dir, solveScript)); err == nil {
 		return s.solve(ctx, temp, dst)
 	}
-	return sandbox.TakeSnapshot(ctx, s.dir, ".", dst, s.profile.Limits.Snapshot())
+	if s.prepared.SolutionDir == "" {
+		return sandbox.TakeSnapshot(ctx, s.dir, ".", dst, s.profile.Limits.Snapshot())
+	}
+	merged := filepath.Join(temp, "merged")
+	if err := s.lay(ctx, temp, merged, s.prepared.SolutionDir, s.dir); err != nil {
+		return sandbox.Snapshot{}, err
+	}
+	return sandbox.TakeSnapshot(ctx, merged, ".", dst, s.profile.Limits.Snapshot())
 }
+
+// label is the attempt that the draws of this scoring derive from.
+func (s *singleScoring) label() string { return fmt.Sprintf("score-seed-%d", s.seed) }
 
 // scoreTries is how often a scoring is tried when the trusted side fails.
 const scoreTries = 3
@@ -186,7 +202,7 @@ func (s *singleScoring) score(ctx context.Context, dir string) (scoring.Outcome,
 	var last error
 	for range scoreTries {
 		req := scoringRequest(s.env, s.profile, s.assets, lease)
-		req.Attempt, req.Index = fmt.Sprintf("score-seed-%d", s.seed), s.index
+		req.Attempt, req.Index = s.label(), s.index
 		req.Purpose, req.Target, req.SnapshotDir, req.Calibration = scoring.PurposeScore, scoring.TargetSubmission, dir, cal
 		s.index++
 		out, err := s.m.scorer.Score(ctx, req)

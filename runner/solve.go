@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,15 +31,8 @@ type solved struct {
 func (s *singleScoring) solve(ctx context.Context, temp, dst string) (sandbox.Snapshot, error) {
 	merged := filepath.Join(temp, "merged")
 	limits := s.profile.Limits
-	if _, err := sandbox.TakeSnapshot(ctx, s.env.StartDir(), ".", merged, limits.Snapshot()); err != nil {
+	if err := s.lay(ctx, temp, merged, s.env.StartDir(), s.prepared.SolutionDir, s.dir); err != nil {
 		return sandbox.Snapshot{}, err
-	}
-	own := filepath.Join(temp, "own")
-	if _, err := sandbox.TakeSnapshot(ctx, s.dir, ".", own, limits.Snapshot()); err != nil {
-		return sandbox.Snapshot{}, err
-	}
-	if err := overlay(own, merged); err != nil {
-		return sandbox.Snapshot{}, rebench.Errorf(rebench.CodeInternal, "workspace: %w", err)
 	}
 	ws, err := s.m.exec.NewWorkspace(ctx, sandbox.WorkspaceSpec{Name: "solve-" + uuid.NewString(), Role: sandbox.RoleAgent, Space: limits.Space()})
 	if err != nil {
@@ -67,7 +61,7 @@ func (s *singleScoring) runSolve(ctx context.Context, ws sandbox.Workspace) erro
 	defer lease.Release()
 	spec, err := attempt.SolverSpec(ctx, attempt.Surroundings{
 		Executor: s.m.exec, Environment: s.env, Profile: s.profile, Workspace: ws, Lease: lease,
-		AssetsDir: s.assets.Dir, TimeLimit: s.profile.TimeLimit(), Seed: s.seed, Threads: computeThreads,
+		AssetsDir: s.assets.Dir, DataDir: s.prepared.DataDir, TimeLimit: s.profile.TimeLimit(), Seed: s.seed, Threads: computeThreads,
 	})
 	if err != nil {
 		return err
@@ -91,6 +85,24 @@ func (s *singleScoring) runSolve(ctx context.Context, ws sandbox.Workspace) erro
 	s.solved = &solved{Cause: res.Cause, ExitCode: res.ExitCode, WallS: time.Since(begin).Seconds(), Output: string(out.buf)}
 	if res.Cause != sandbox.CauseExit || res.ExitCode != 0 {
 		s.m.progress.note("%s ended by %s %d %s: %s", solveScript, res.Cause, res.ExitCode, res.Detail, out.buf)
+	}
+	return nil
+}
+
+// lay copies the trees, under the rules of a snapshot, over each other to dst. Empty names are left out.
+func (s *singleScoring) lay(ctx context.Context, temp, dst string, trees ...string) error {
+	limits := s.profile.Limits.Snapshot()
+	for i, tree := range trees {
+		if tree == "" {
+			continue
+		}
+		part := filepath.Join(temp, fmt.Sprintf("part-%d", i))
+		if _, err := sandbox.TakeSnapshot(ctx, tree, ".", part, limits); err != nil {
+			return err
+		}
+		if err := overlay(part, dst); err != nil {
+			return rebench.Errorf(rebench.CodeInternal, "workspace: %w", err)
+		}
 	}
 	return nil
 }

@@ -45,7 +45,8 @@ class Request:
     and calibration as parsed JSON (calibration may be None); snapshot_dir,
     reference_dir, start_dir, assets_dir (None without assets) and work_dir
     as paths; threads and gpus, how many compute threads and leased GPUs there
-    are; draws, a Draws.
+    are; draws, a Draws of this scoring alone; attempt, a Draws that all scorings
+    of an attempt and its prepare.py share.
     """
 
     def __init__(self, fields):
@@ -63,6 +64,25 @@ class Request:
         self.threads = int(fields["threads"])
         self.gpus = int(fields["gpus"])
         self.draws = Draws(bytes.fromhex(fields["draw_key"]))
+        self.attempt = Draws(bytes.fromhex(fields["attempt_key"]))
+
+
+class Preparation:
+    """What scorer/prepare.py is asked for.
+
+    Attributes: environment, profile; params as parsed JSON; attempt, a Draws;
+    assets_dir (None without assets); out_dir, where solution/ and data/ are to
+    be made; threads.
+    """
+
+    def __init__(self, fields):
+        self.environment = fields["environment"]
+        self.profile = fields["profile"]
+        self.params = fields["params"]
+        self.attempt = Draws(bytes.fromhex(fields["attempt_key"]))
+        self.assets_dir = fields["assets_dir"]
+        self.out_dir = fields["out_dir"]
+        self.threads = int(fields["threads"])
 
 
 class Draws:
@@ -235,6 +255,11 @@ def _stream(fd):
     sock = socket.socket(fileno=fd)
     sock.setblocking(True)
     return sock
+
+
+def preparation():
+    """Read what to prepare from standard input."""
+    return Preparation(json.loads(sys.stdin.buffer.read()))
 
 
 def request():

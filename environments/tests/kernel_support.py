@@ -157,6 +157,6 @@ def _as_descriptor_3(sock):
 def request(params, snapshot, calibration=None, key=b"k" * 32):
     """Return a scoring.Request for a snapshot."""
     return scoring.Request({
-        "environment": "optimize_kernel", "profile": "test", "params": params, "draw_key": key.hex(), "snapshot_dir": str(snapshot),
+        "environment": "optimize_kernel", "profile": "test", "params": params, "draw_key": key.hex(), "attempt_key": key[::-1].hex(), "snapshot_dir": str(snapshot),
         "reference_dir": str(SOLUTIONS / "reference"), "start_dir": str(SOLUTIONS / "start"), "assets_dir": None, "work_dir": None,
         "purpose": "score", "target": "submission", "calibration": calibration, "threads": 1, "gpus": 0})

@@ -124,6 +124,7 @@ const (
 	Home        = "/home/agent"
 	SolutionDir = Home + "/solution"
 	InfoFile    = Home + "/INSTRUCTIONS.md"
+	DataDir     = Home + "/data"
 	programDir  = Home + "/program"
 	RunDir      = "/run/rebench"
 	Socket      = RunDir + "/score.sock"
@@ -157,7 +158,7 @@ func Prepare(ctx context.Context, spec Spec, names Names, exec sandbox.Executor,
 	case KindReference:
 		a.Rankable = false
 		a.Solution = env.ReferenceDir()
-		a.Argv = []string{BinDir + "/score"}
+		a.Argv = []string{"/bin/sh", "-c", "if [ -f solve.sh ]; then sh ./solve.sh || exit; fi; exec " + BinDir + "/score"}
 	case KindTuner:
 		if _, err := os.Stat(filepath.Join(env.StartDir(), "parameters.json")); err != nil {
 			return nil, rebench.Errorf(rebench.CodeConflict, "the starting solution of %s declares no parameters (parameters.json), so there is nothing to tune", env.ID)

@@ -36,6 +36,7 @@ type Config struct {
 	Inventory   device.Inventory // for the check that leased GPUs are idle; nil without GPUs
 	Hardware    device.Hardware
 	AssetsDir   string // "" when the environment has none
+	Prepared    scoring.Prepared
 	ToolVersion string
 
 	// MaxScorings bounds the scorings one solver may ask for; 0: DefaultMaxScorings.

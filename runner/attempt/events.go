@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"strings"
@@ -162,6 +163,7 @@ func (a *Attempt) faultEvent(tk *taken, err error) *attemptlog.Unknown {
 func (a *Attempt) revealEvent(draws []draw) *attemptlog.Unknown {
 	var x extra
 	x.add("draws", draws)
+	x.add("attempt_key", hex.EncodeToString(a.cfg.Prepared.Key[:]))
 	return &attemptlog.Unknown{Kind: "reveal", Extra: x.members}
 }
 

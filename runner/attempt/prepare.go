@@ -44,8 +44,13 @@ func (a *Attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.ws.Fill(ctx, a.cfg.Agent.Solution); err != nil {
-		return err
+	for _, src := range []string{a.cfg.Agent.Solution, a.cfg.Prepared.SolutionDir} {
+		if src == "" {
+			continue
+		}
+		if err := a.ws.Fill(ctx, src); err != nil {
+			return err
+		}
 	}
 	a.agentOut, err = newCappedFile(a.cfg.Dir.AgentLogPath(), agentLogBytes)
 	return err
@@ -84,7 +89,7 @@ func (a *Attempt) startAgent(ctx context.Context, socket string) (sandbox.Proces
 	ag := a.cfg.Agent
 	spec, err := SolverSpec(ctx, Surroundings{
 		Executor: a.cfg.Executor, Environment: a.cfg.Environment, Profile: a.cfg.Profile, Workspace: a.ws, Lease: a.cfg.Lease,
-		AssetsDir: a.cfg.AssetsDir, TimeLimit: a.cfg.TimeLimit, Seed: a.cfg.Seed, Threads: a.cfg.Calibration.Key.Threads,
+		AssetsDir: a.cfg.AssetsDir, DataDir: a.cfg.Prepared.DataDir, TimeLimit: a.cfg.TimeLimit, Seed: a.cfg.Seed, Threads: a.cfg.Calibration.Key.Threads,
 	})
 	if err != nil {
 		return nil, err
@@ -112,6 +117,7 @@ type Surroundings struct {
 	Workspace   sandbox.Workspace
 	Lease       *device.Lease
 	AssetsDir   string // "" when the environment has none
+	DataDir     string // of scoring.Prepared; "" when there is none
 	TimeLimit   time.Duration
 	Seed        int64
 	Threads     int
@@ -153,6 +159,10 @@ func SolverSpec(ctx context.Context, s Surroundings) (sandbox.Spec, error) {
 	if s.AssetsDir != "" {
 		env["REBENCH_ASSETS"] = "/assets"
 		spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: "/assets", Source: filepath.Join(s.AssetsDir, "public")})
+	}
+	if s.DataDir != "" {
+		env["REBENCH_DATA"] = agent.DataDir
+		spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: agent.DataDir, Source: s.DataDir})
 	}
 	for _, g := range s.Lease.GPUs {
 		spec.GPUs = append(spec.GPUs, g.Minor)

@@ -175,7 +175,7 @@ func (ss *session) prepare() error {
 }
 
 // input is what the scorer reads.
-func (ss *session) input(key [32]byte) ([]byte, error) {
+func (ss *session) input(key, attemptKey [32]byte) ([]byte, error) {
 	calibration := ss.req.Calibration
 	if calibration == nil {
 		calibration = json.RawMessage("null")
@@ -183,7 +183,7 @@ func (ss *session) input(key [32]byte) ([]byte, error) {
 	id := string(ss.req.Environment.ID)
 	fields := map[string]any{
 		"environment": id, "profile": ss.req.Profile.Name, "params": ss.req.Profile.Params,
-		"draw_key": hex.EncodeToString(key[:]), "snapshot_dir": snapshotDir,
+		"draw_key": hex.EncodeToString(key[:]), "attempt_key": hex.EncodeToString(attemptKey[:]), "snapshot_dir": snapshotDir,
 		"reference_dir": path.Join(packagesDir, id, "solutions/reference"), "start_dir": path.Join(packagesDir, id, "solutions/start"),
 		"assets_dir": nil, "work_dir": workDir, "purpose": ss.req.Purpose, "target": ss.req.Target,
 		"calibration": calibration, "threads": max(ss.req.Threads, 1), "gpus": len(ss.req.GPUs),
@@ -224,7 +224,7 @@ func (ss *session) scorerSpec() sandbox.Spec {
 
 // run starts the scorer, serves it to its end, and judges how it ended.
 func (ss *session) run(out *Outcome) (Verdict, string, error) {
-	input, err := ss.input(out.DrawKey)
+	input, err := ss.input(out.DrawKey, AttemptKey(ss.s.cfg.Secret, ss.req.Attempt, ss.req.Environment.ID))
 	if err != nil {
 		return Verdict{}, "", rebench.Errorf(rebench.CodeInternal, "scorer's input: %w", err)
 	}
