@@ -35,6 +35,9 @@ type Meta struct {
 	Note    string
 	Flags   []rebench.Flag
 	Hold    bool
+	// Unscored, if not "", says why an attempt without a valid entry has an unknown
+	// score rather than that of its starting solution.
+	Unscored string
 	// Unranked, if not "", keeps the attempt out of rankings with this reason.
 	Unranked string
 }
@@ -45,6 +48,7 @@ const (
 	UnrankedRawOnly     = "raw score without starting and reference scores"
 	UnrankedRescore     = "the best entry was not confirmed by re-scoring"
 	UnrankedCalibration = "no calibration of this hardware"
+	UnrankedHidden      = "its scores are hidden"
 	UnrankedReference   = "submits the reference solution"
 	UnrankedTestProfile = "test profile"
 )
@@ -241,7 +245,7 @@ func (b *builder) fillScores(a *rebench.Attempt, env rebench.Environment) {
 	final := b.summary.Final(env.Selection)
 	if final == nil {
 		// The starting solution could always be submitted.
-		a.FinalKnown = true
+		a.FinalKnown = b.unscored() == ""
 	} else {
 		a.Basis, a.FinalRaw = final.Basis, copied(final.Raw)
 		normalized := final.Normalized
@@ -275,6 +279,14 @@ func (b *builder) badge(final *attemptlog.Result) rebench.Badge {
 	return rebench.BadgeRescored
 }
 
+// unscored says why a log without a valid entry tells nothing of its score.
+func (b *builder) unscored() string {
+	if b.meta.Unscored == "" && b.summary.HiddenScores > 0 {
+		return UnrankedHidden
+	}
+	return b.meta.Unscored
+}
+
 func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string {
 	var rankable *bool
 	if b.header.Agent != nil {
@@ -289,6 +301,8 @@ func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string 
 		return UnrankedOpen
 	case final != nil && final.Rescore != nil && final.Rescore.Score == nil:
 		return UnrankedRescore
+	case final == nil && b.unscored() != "":
+		return b.unscored()
 	case !a.FinalKnown:
 		return UnrankedRawOnly
 	case a.Profile != rebench.ProfilePaper && a.Calibration == "" && a.Basis == rebench.BasisRaw:

@@ -203,7 +203,7 @@ func (b *batch) item(f *ingest.File, a *ingest.Attempt, file File) (item store.I
 	}
 	b.useMETRScale(a)
 	m := intake.Meta{Dataset: a.Dataset, NativeID: a.NativeID, SourceFile: a.File, SourceLine: a.Line, SourceSHA256: a.SourceSHA256,
-		ZoneUnknown: a.ZoneUnknown, Trusted: b.options.Trusted, Extra: map[string]string{}, Note: "uploaded by " + b.options.Author}
+		ZoneUnknown: a.ZoneUnknown, Unscored: a.Unscored, Trusted: b.options.Trusted, Extra: map[string]string{}, Note: "uploaded by " + b.options.Author}
 	if m.SourceSHA256 == "" {
 		m.SourceSHA256 = file.SHA256
 	}
