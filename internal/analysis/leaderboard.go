@@ -88,7 +88,7 @@ func (ds *Dataset) fillEntrant(ctx context.Context, q Query, x *entrant, humans 
 	*r = LeaderboardRow{
 		Agent: x.group.label, Model: agent.Model, Scaffold: agent.Scaffold, Kind: agent.Kind, Score: x.score.Point,
 		Allocation: o.result(), NAttempts: o.attempts(), CostUSD: o.costUSD(), Missing: []rebench.EnvironmentID{},
-		Environments: map[rebench.EnvironmentID]CellResult{}, ConstantCells: stats.ConstantCells(o.statCells()),
+		Environments: map[rebench.EnvironmentID]CellResult{}, ConstantCells: stats.ConstantCells(o.statCells()), Badge: ds.weakestBadge(o),
 	}
 	r.CILow, r.CIHigh = ends(x.score.Interval, true)
 	for _, c := range x.options {
@@ -115,6 +115,17 @@ func (ds *Dataset) fillEntrant(ctx context.Context, q Query, x *entrant, humans 
 		return err
 	}
 	return ds.fillOtherFlagged(ctx, q, x)
+}
+
+// weakestBadge is the lowest rung among the attempts of an option.
+func (ds *Dataset) weakestBadge(o option) rebench.Badge {
+	var weakest rebench.Badge
+	for _, c := range o.cells {
+		for _, i := range c.attempts {
+			weakest = weakest.Weaker(ds.attempts[i].Badge)
+		}
+	}
+	return weakest
 }
 
 func (ds *Dataset) cellResult(q Query, c *cell, k int) CellResult {

@@ -87,6 +87,8 @@ type LeaderboardRow struct {
 	CostUSD      *float64                             `json:"cost_usd"` // mean cost of one allocation, nil when unknown
 	Environments map[rebench.EnvironmentID]CellResult `json:"environments"`
 	Missing      []rebench.EnvironmentID              `json:"missing"`
+	// Badge is the weakest rung of the provenance ladder among the attempts behind the row.
+	Badge rebench.Badge `json:"badge"`
 	// ConstantCells counts environments whose attempts all have one score: they add no width.
 	ConstantCells int `json:"constant_cells"`
 	// NonZeroBound is 1 - 0.05^(1/n) when every attempt scored 0: P(non-zero) is at most that.

@@ -49,6 +49,7 @@ type AttemptRow struct {
 	Excluded      bool                  `json:"excluded"` // invalid or retracted
 	Unranked      string                `json:"unranked,omitempty"`
 	HasLog        bool                  `json:"has_log"`
+	Badge         rebench.Badge         `json:"badge"` // rung of the provenance ladder
 }
 
 // AttemptList is one page of attempts.

@@ -58,10 +58,10 @@ func (s *Server) allAttempts(ctx context.Context, x *exchange, page *analysis.At
 
 func attemptsTable(rows []analysis.AttemptRow) table {
 	t := table{columns: []string{"id", "environment", "profile", "scorer_version", "agent", "kind", "cohort", "time_limit_s", "duration_s",
-		"score", "raw", "cost_usd", "suspected", "excluded", "unranked", "has_log"}}
+		"score", "raw", "cost_usd", "suspected", "excluded", "unranked", "has_log", "badge"}}
 	for _, a := range rows {
 		t.add(a.ID, string(a.Environment), string(a.Profile), a.ScorerVersion, a.Agent, string(a.Kind), string(a.Cohort), known(a.TimeLimitS),
-			known(a.DurationS), a.Score, a.Raw, a.CostUSD, a.Suspected, a.Excluded, a.Unranked, a.HasLog)
+			known(a.DurationS), a.Score, a.Raw, a.CostUSD, a.Suspected, a.Excluded, a.Unranked, a.HasLog, string(a.Badge))
 	}
 	return t
 }

@@ -58,7 +58,7 @@ const scoreUnit = "normalized: 0 = starting solution, 1 = reference"
 
 func leaderboardTable(b *analysis.Leaderboard) table {
 	t := table{columns: []string{"agent", "model", "scaffold", "kind", "rank_low", "rank_high", "score", "ci_low", "ci_high",
-		"score_honest", "p_rank1", "time_limit_s", "k", "saturated", "human_percentile", "human_percentile_low", "human_percentile_high", "n_attempts", "cost_usd", "score_with_flagged", "score_without_flagged"}}
+		"score_honest", "p_rank1", "time_limit_s", "k", "saturated", "human_percentile", "human_percentile_low", "human_percentile_high", "n_attempts", "cost_usd", "score_with_flagged", "score_without_flagged", "badge"}}
 	for _, id := range b.Environments {
 		for _, name := range []string{"score", "ci_low", "ci_high", "n"} {
 			t.columns = append(t.columns, name+"_"+string(id))
@@ -67,7 +67,7 @@ func leaderboardTable(b *analysis.Leaderboard) table {
 	t.columns = append(t.columns, "not_ranked_because")
 	for _, r := range b.Rows {
 		row := []any{r.Agent, r.Model, r.Scaffold, string(r.Kind), r.RankLow, r.RankHigh, r.Score, r.CILow, r.CIHigh, r.ScoreHonest,
-			r.PRank1, r.Allocation.TimeLimitS, r.Allocation.K, r.Allocation.Saturated, percentile(r.HumanPct), percentile(r.HumanPctLow), percentile(r.HumanPctHigh), r.NAttempts, r.CostUSD, r.WithFlagged, r.WithoutFlagged}
+			r.PRank1, r.Allocation.TimeLimitS, r.Allocation.K, r.Allocation.Saturated, percentile(r.HumanPct), percentile(r.HumanPctLow), percentile(r.HumanPctHigh), r.NAttempts, r.CostUSD, r.WithFlagged, r.WithoutFlagged, string(r.Badge)}
 		for _, id := range b.Environments {
 			if c, ok := r.Environments[id]; ok {
 				row = append(row, c.Score, c.CILow, c.CIHigh, c.N)

@@ -1,6 +1,10 @@
 package handler
 
-import "github.com/getkin/kin-openapi/openapi3"
+import (
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"rebench/internal/rebench"
+)
 
 const (
 	ciLow  = "lower end of the nominal 95% interval, null when degenerate"
@@ -14,6 +18,10 @@ func environmentID() *openapi3.SchemaRef {
 
 func kind() *openapi3.SchemaRef {
 	return enum("sort of solver", "agent", "human", "baseline", "published")
+}
+
+func badge(description string) *openapi3.SchemaRef {
+	return enum(description, texts(rebench.Badges())...)
 }
 
 func interval() fields { return fields{"ci_low": maybe(num(ciLow)), "ci_high": maybe(num(ciHigh))} }
@@ -96,6 +104,7 @@ func leaderboardSchemas() fields {
 			"n_attempts":            count("attempts behind the score"), "cost_usd": maybe(num("mean cost of one allocation, US dollars; null when unknown")),
 			"environments":    mapOf(ref("Cell"), "by environment id"),
 			"missing":         arrayOf(environmentID(), "environments without attempts"),
+			"badge":           badge("weakest rung of the provenance ladder among the attempts behind the row"),
 			"constant_cells":  count("environments in which every attempt has the same score: they add no width"),
 			"non_zero_bound":  num("upper 95% bound on the probability of a score above 0, when every attempt scored 0"),
 			"with_flagged":    num("score with suspected attempts counted, when this view leaves them out and it differs"),

@@ -70,7 +70,7 @@ func attemptSchemas() fields {
 		"duration_s": integer("s, 0 when unknown"), "score": maybe(num(score + "; null when it cannot be normalized")),
 		"raw": maybe(num("raw score; null when unknown")), "cost_usd": maybe(num("US dollars; null when unknown")),
 		"suspected": flag("suspected reward hack"), "excluded": flag("invalid or retracted"), "unranked": str("why it is not ranked"),
-		"has_log": flag("score entries with known times exist"),
+		"has_log": flag("score entries with known times exist"), "badge": badge("rung of the provenance ladder"),
 	}
 	filter := fields{
 		"environment": environmentID(), "agent": str("label"), "kind": kind(), "cohort": str("cohort"), "time_limit_s": integer("s"),
@@ -99,7 +99,7 @@ func attemptParts() fields {
 			"tokens": maybe(integer("tokens")), "seed": maybe(integer("seed")), "started_at": maybe(when("start")), "ended_at": maybe(when("end")),
 			"zone_unknown": flag("the source gave times without a zone"), "end_reason": str("why it ended, \"\" while open"), "clock": str("what elapsed times measure"),
 			"hardware": maybe(mapOf(openValue(), "as logged")), "hardware_class": str("class, \"\" when unknown"), "calibration": str("calibration id, \"\" when unknown"),
-			"badge": str("rung of the provenance ladder"), "source": ref("Source"), "extra": mapOf(str("text"), "facts of the source without a field of their own"),
+			"badge": badge("rung of the provenance ladder"), "source": ref("Source"), "extra": mapOf(str("text"), "facts of the source without a field of their own"),
 			"suspected": flag("suspected reward hack"), "excluded": flag("invalid or retracted"), "unranked": str("why it is not ranked, \"\" when it is"),
 			"rank": count("place among the n attempts of its cell, 0 when unranked"), "n": count("attempts of its cell"),
 			"log": maybeRef("LogFacts", "null when there is no log"), "pauses": arrayOf(ref("Pause"), "pauses"), "entries": arrayOf(ref("ScoreEntry"), "score log"),
