@@ -63,7 +63,11 @@ type Reader struct {
 
 // NewReader reads one log, or several with Options.Concatenated.
 func NewReader(r io.Reader, opt Options) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 64<<10), opt: opt, st: newState(opt.File)}
+	size := int64(64 << 10)
+	if s, ok := r.(interface{ Size() int64 }); ok { // short logs need no more
+		size = max(512, min(size, s.Size()))
+	}
+	return &Reader{in: bufio.NewReaderSize(r, int(size)), opt: opt, st: newState(opt.File)}
 }
 
 // Next advances to the next line that is without fault and reports whether

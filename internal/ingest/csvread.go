@@ -33,7 +33,7 @@ const (
 )
 
 func newCSVReader(r io.Reader) *csvReader {
-	c := &csvReader{in: bufio.NewReaderSize(r, 64<<10), line: 1}
+	c := &csvReader{in: bufio.NewReaderSize(r, bufferSize(r)), line: 1}
 	if b, _ := c.in.Peek(3); string(b) == "\xef\xbb\xbf" {
 		c.in.Discard(3)
 	}

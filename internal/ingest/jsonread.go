@@ -40,7 +40,7 @@ type jsonReader struct {
 
 // newJSONReader reads one JSON text from src.
 func newJSONReader(src io.Reader) *jsonReader {
-	j := &jsonReader{src: src, buf: make([]byte, 64<<10), line: 1}
+	j := &jsonReader{src: src, buf: make([]byte, bufferSize(src)), line: 1}
 	if j.more(3) && string(j.buf[:3]) == "\xef\xbb\xbf" {
 		j.r = 3
 		j.lineAt = 3

@@ -14,6 +14,24 @@ type contextReader struct {
 	r   io.Reader
 }
 
+// Size is that of the source, where it is known.
+func (c contextReader) Size() int64 {
+	if s, ok := c.r.(interface{ Size() int64 }); ok {
+		return s.Size()
+	}
+	return maxBuffer
+}
+
+// maxBuffer is the size of read buffers; shorter sources take smaller ones.
+const maxBuffer = 64 << 10
+
+func bufferSize(r io.Reader) int {
+	if s, ok := r.(interface{ Size() int64 }); ok {
+		return int(max(512, min(s.Size(), maxBuffer)))
+	}
+	return maxBuffer
+}
+
 func (c contextReader) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err
@@ -33,7 +51,7 @@ type rowReader struct {
 }
 
 func newRowReader(r io.Reader) *rowReader {
-	return &rowReader{in: bufio.NewReaderSize(r, 64<<10)}
+	return &rowReader{in: bufio.NewReaderSize(r, bufferSize(r))}
 }
 
 // next returns the next line, valid until the following call. ok is false at the
