@@ -17,6 +17,8 @@ type csvReader struct {
 	cells [][]byte
 	buf   []byte
 	ends  []int
+	// cellAt is where the current cell starts in buf, state how it is read.
+	cellAt, state int
 	// problem of the last row, "" when it is whole
 	problem csvProblem
 	err     error
@@ -40,6 +42,14 @@ func newCSVReader(r io.Reader) *csvReader {
 	return c
 }
 
+// States of reading a row.
+const (
+	cellStart = iota
+	cellPlain
+	cellQuoted
+	cellClosed // after the closing quote
+)
+
 // next reads one row. Its cells are valid until the following call. ok is false
 // at the end of the file or on an I/O error. A last row without a line end comes
 // back with problem csvNoLF, or csvTorn inside quotes.
@@ -48,80 +58,77 @@ func (c *csvReader) next() (cells [][]byte, ok bool) {
 	if cap(c.buf) > 1<<20 {
 		c.buf = nil
 	}
-	c.row = c.line
-	const (
-		start = iota // of a cell
-		plain
-		quoted
-		closed // after the closing quote
-	)
-	state, cellAt, any := start, 0, false
-	keep := func(b byte) {
-		if len(c.buf)-cellAt >= MaxCellBytes {
-			c.problem = csvTooLong
-			return
-		}
-		c.buf = append(c.buf, b)
-	}
-	endCell := func() {
-		c.ends = append(c.ends, len(c.buf))
-		cellAt, state = len(c.buf), start
-	}
-	for {
+	c.row, c.cellAt, c.state = c.line, 0, cellStart
+	for any := false; ; any = true {
 		b, err := c.in.ReadByte()
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				c.err = err
-				return nil, false
-			}
-			if !any {
-				return nil, false
-			}
-			switch {
-			case c.problem != "":
-			case state == quoted:
-				c.problem = csvTorn
-			default:
-				c.problem = csvNoLF
-			}
-			endCell()
-			return c.finish(), true
-		}
-		any = true
-		if b == '\n' {
-			c.line++
-		}
 		switch {
-		case state == quoted && b == '"':
-			state = closed
-		case state == quoted:
-			keep(b)
-		case state == closed && b == '"':
-			keep(b)
-			state = quoted
-		case b == ',':
-			endCell()
-		case b == '\n':
-			if state != closed && len(c.buf) > cellAt && c.buf[len(c.buf)-1] == '\r' {
-				c.buf = c.buf[:len(c.buf)-1]
-			}
-			endCell()
-			return c.finish(), true
-		case state == closed && b == '\r':
-		case state == closed:
-			c.problem = csvQuote
-			keep(b)
-			state = plain
-		case state == start && b == '"':
-			state = quoted
-		case b == '"':
-			c.problem = csvQuote
-			keep(b)
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			c.err = err
+			return nil, false
+		case !any:
+			return nil, false
 		default:
-			keep(b)
-			state = plain
+			if c.problem == "" {
+				c.problem = csvNoLF
+				if c.state == cellQuoted {
+					c.problem = csvTorn
+				}
+			}
+			c.endCell()
+			return c.finish(), true
+		}
+		if c.take(b) {
+			return c.finish(), true
 		}
 	}
+}
+
+// take adds one byte to the row; true means that it ends the row.
+func (c *csvReader) take(b byte) bool {
+	if b == '\n' {
+		c.line++
+	}
+	switch state := c.state; {
+	case state == cellQuoted && b == '"':
+		c.state = cellClosed
+	case state == cellQuoted:
+		c.keep(b)
+	case state == cellClosed && b == '"':
+		c.keep(b)
+		c.state = cellQuoted
+	case b == ',':
+		c.endCell()
+	case b == '\n':
+		if n := len(c.buf); state != cellClosed && n > c.cellAt && c.buf[n-1] == '\r' {
+			c.buf = c.buf[:n-1]
+		}
+		c.endCell()
+		return true
+	case state == cellClosed && b == '\r':
+	case state == cellStart && b == '"':
+		c.state = cellQuoted
+	default:
+		if state == cellClosed || b == '"' {
+			c.problem = csvQuote
+		}
+		c.keep(b)
+		c.state = cellPlain
+	}
+	return false
+}
+
+func (c *csvReader) keep(b byte) {
+	if len(c.buf)-c.cellAt >= MaxCellBytes {
+		c.problem = csvTooLong
+		return
+	}
+	c.buf = append(c.buf, b)
+}
+
+func (c *csvReader) endCell() {
+	c.ends = append(c.ends, len(c.buf))
+	c.cellAt, c.state = len(c.buf), cellStart
 }
 
 func (c *csvReader) finish() [][]byte {
