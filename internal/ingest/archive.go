@@ -199,7 +199,7 @@ func (f *File) decodeArchive(emit emit) {
 // decodeMember decodes one file of an archive; false means to stop.
 func (f *File) decodeMember(zf *zip.File, emit emit) bool {
 	part := &Part{Name: displayName(f.Name + "/" + zf.Name)}
-	f.Parts = append(f.Parts, part)
+	f.addPart(part)
 	src := &source{name: part.Name, part: part}
 	data, closeData, err := f.spool(zf)
 	if err != nil {

@@ -30,6 +30,7 @@ const (
 	csvTorn    csvProblem = "the row breaks off inside quotes"
 	csvNoLF    csvProblem = "the row has no line end"
 	csvTooLong csvProblem = "a cell is too long"
+	csvTooMany csvProblem = "there are too many cells"
 	csvQuote   csvProblem = "a quote stands where none may"
 	csvUTF8    csvProblem = "the row is not valid UTF-8"
 )
@@ -119,7 +120,7 @@ func (c *csvReader) take(b byte) bool {
 }
 
 func (c *csvReader) keep(b byte) {
-	if len(c.buf)-c.cellAt >= MaxCellBytes {
+	if len(c.buf)-c.cellAt >= MaxCellBytes || len(c.buf) >= 2*MaxCellBytes {
 		c.problem = csvTooLong
 		return
 	}
@@ -127,6 +128,12 @@ func (c *csvReader) keep(b byte) {
 }
 
 func (c *csvReader) endCell() {
+	if len(c.ends) == MaxCells {
+		c.problem = csvTooMany
+		c.buf = c.buf[:c.cellAt]
+		c.state = cellStart
+		return
+	}
 	c.ends = append(c.ends, len(c.buf))
 	c.cellAt, c.state = len(c.buf), cellStart
 }

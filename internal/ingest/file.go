@@ -25,6 +25,7 @@ type File struct {
 	Parts []*Part
 
 	ctx         context.Context
+	byName      map[string]*Part
 	src         io.ReaderAt
 	opt         Options
 	faults      faultList
@@ -80,7 +81,7 @@ func Open(ctx context.Context, name string, r io.ReaderAt, size int64, opt Optio
 		}
 	}
 	if f.Format != FormatArchive {
-		f.Parts = []*Part{{Name: f.Name, Format: f.Format}}
+		f.addPart(&Part{Name: f.Name, Format: f.Format})
 	}
 	f.refuse(f.Name, f.Format)
 	return f
@@ -246,11 +247,17 @@ func (f *File) Redactions() int {
 // or without Options.Prior.
 func (f *File) Restatement() *Restatement { return f.restatement }
 
+func (f *File) addPart(p *Part) {
+	if f.byName == nil {
+		f.byName = map[string]*Part{}
+	}
+	f.Parts = append(f.Parts, p)
+	f.byName[p.Name] = p
+}
+
 func (f *File) addFault(x attemptlog.Fault) {
-	for _, p := range f.Parts {
-		if p.Name == x.File {
-			p.Faults++
-		}
+	if p := f.byName[x.File]; p != nil {
+		p.Faults++
 	}
 	f.faults.add(x)
 }

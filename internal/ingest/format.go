@@ -125,7 +125,7 @@ func detectObject(text []byte) Format {
 		return FormatMETRRuns
 	case k.has("competition_reports") || k.has("competition_id", "submission_exists"):
 		return FormatMLEBench
-	case k.has("eval") && k.any("status", "version", "plan", "samples"):
+	case k.has("eval") && k.any("status", "version", "plan", "samples") || k.has("version", "status"):
 		return FormatInspectJSON
 	case k.has("timestamp", "score"):
 		return FormatScoreLogNew

@@ -425,6 +425,23 @@ func TestInspectBadSamples(t *testing.T) {
 	}
 }
 
+// What one sample may hold in memory is bounded.
+func TestInspectSampleTooLarge(t *testing.T) {
+	score := `"s%d":{"value":1,"explanation":"` + strings.Repeat("x", MaxTextBytes) + `"}`
+	var b strings.Builder
+	for i := range MaxHeldBytes/MaxTextBytes + 1 {
+		fmt.Fprintf(&b, score+",", i)
+	}
+	in := `{"version":2,"status":"success","eval":{"model":"m"},"samples":[{"id":1,"scores":{` + b.String() + `"z":{"value":1}}}]}`
+	wantCodes(t, "faults", decode(t, "x", []byte(in), Options{Mapping: inspectMapping()}).file.Faults(), CodeTooManyEntries)
+	b.Reset()
+	for i := range MaxKeys + 1 {
+		fmt.Fprintf(&b, `"k%d":0,`, i)
+	}
+	in = `{"version":2,"status":"success","eval":{"model":"m"},"samples":[{"id":1,"store":{` + b.String() + `"z":0}}]}`
+	wantCodes(t, "faults", decode(t, "x", []byte(in), Options{Mapping: inspectMapping()}).file.Faults(), CodeTooManyEntries)
+}
+
 // The sample really ran 43 hours after it was created.
 func TestInspectHawkSample(t *testing.T) {
 	g := decode(t, "small.eval", sample(t, "hawk__importer_small.eval"), Options{Mapping: inspectMapping()})

@@ -104,6 +104,7 @@ type inspectSample struct {
 	realStartWorking       float64
 	firstAt                time.Time // of the earliest event that is no score
 	held                   int
+	heldBytes              int
 }
 
 // label names the sample to the reader of a fault.
@@ -143,8 +144,9 @@ func (s *inspectSample) readPart(j *jsonReader, key string) {
 	case key == "scores" && c == '{':
 		j.object(func(name string) {
 			if j.peek() == '{' {
-				s.hold(j)
-				s.scores = append(s.scores, readInspectScore(j, name))
+				score := readInspectScore(j, name)
+				s.hold(j, score.size())
+				s.scores = append(s.scores, score)
 			}
 		})
 	case key == "events" && c == '[':
@@ -168,11 +170,23 @@ func (s *inspectSample) readPart(j *jsonReader, key string) {
 	}
 }
 
-// hold bounds what one sample keeps in memory.
-func (s *inspectSample) hold(j *jsonReader) {
+// hold bounds what one sample keeps in memory: one score of so many bytes more.
+func (s *inspectSample) hold(j *jsonReader, size int) {
 	if s.held++; s.held > MaxSampleScores {
 		j.fail(CodeTooManyEntries, "found more than %d scores in one sample", MaxSampleScores)
 	}
+	if s.heldBytes += size; s.heldBytes > MaxHeldBytes {
+		j.fail(CodeTooManyEntries, "found scores of more than %d bytes in one sample", MaxHeldBytes)
+	}
+}
+
+// size is about what the score takes in memory.
+func (s *inspectScore) size() int {
+	n := len(s.name) + len(s.explanation) + len(s.details) + len(s.value.text)
+	for k, v := range s.value.dict {
+		n += 2*len(k) + len(v.text)
+	}
+	return n
 }
 
 // readEvents reads an array of transcript events and keeps the scores.
@@ -206,7 +220,7 @@ func (s *inspectSample) readEvents(j *jsonReader) {
 			s.realStart, s.realStartWorking = e.at, w
 		}
 		if kind == "score" && hasScore {
-			s.hold(j)
+			s.hold(j, e.score.size())
 			s.events = append(s.events, e)
 		}
 	})
@@ -218,8 +232,9 @@ func (s *inspectSample) readStore(j *jsonReader, key string) {
 	case key == "TaskDriverStore:intermediate_scores" && j.peek() == '[':
 		j.array(func(int) {
 			if j.peek() == '{' {
-				s.hold(j)
-				s.bridge = append(s.bridge, readBridgeScore(j))
+				b := readBridgeScore(j)
+				s.hold(j, len(b.score.text)+len(b.scoredAt)+len(b.createdAt)+len(b.message)+len(b.details))
+				s.bridge = append(s.bridge, b)
 			}
 		})
 	case key == "TaskDriverStore:task_family":
@@ -249,13 +264,14 @@ func (s *inspectSample) readHuman(j *jsonReader, key string) {
 				case k == "scores" && j.peek() == '[':
 					j.array(func(int) {
 						if j.peek() == '{' {
-							s.hold(j)
-							h.scores = append(h.scores, readInspectScore(j, ""))
+							score := readInspectScore(j, "")
+							s.hold(j, score.size())
+							h.scores = append(h.scores, score)
 						}
 					})
 				}
 			})
-			s.hold(j)
+			s.hold(j, 0)
 			s.human = append(s.human, h)
 		})
 	}

@@ -129,7 +129,7 @@ func TestCSVReader(t *testing.T) {
 		t.Errorf("problems %q", problems)
 	}
 	for in, want := range map[string]csvProblem{"a\"b\n": csvQuote, "\"a\"b\n": csvQuote, "\"ab": csvTorn, "\xff\n": csvUTF8, "a": csvNoLF,
-		"\"" + strings.Repeat("x", MaxCellBytes+1) + "\"\n": csvTooLong} {
+		"\"" + strings.Repeat("x", MaxCellBytes+1) + "\"\n": csvTooLong, strings.Repeat(",", MaxCells) + "\n": csvTooMany} {
 		if _, p := read(in); len(p) != 1 || p[0] != want {
 			t.Errorf("%.20q gives %q, want %q", in, p, want)
 		}

@@ -165,7 +165,10 @@ func (j *jsonReader) object(fn func(key string)) {
 			}
 			return
 		}
-		seen[key] = struct{}{}
+		if seen[key] = struct{}{}; len(seen) > MaxKeys {
+			j.fail(CodeTooManyEntries, "found an object with more than %d keys", MaxKeys)
+			return
+		}
 		if !j.expect(':') {
 			return
 		}

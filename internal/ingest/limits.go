@@ -9,12 +9,14 @@ const (
 	MaxEntries       = 1_000_000            // score entries of one attempt in a format that is held in memory
 	MaxDepth         = 512                  // nesting of foreign JSON
 	MaxRowBytes      = 8 << 20              // one line of JSON lines
-	MaxCellBytes     = 8 << 20              // one CSV cell
+	MaxCellBytes     = 8 << 20              // one CSV cell; a row may have twice that
 	MaxKeyBytes      = 64 << 10             // one JSON key
+	MaxKeys          = 100_000              // keys of one JSON object that is looked into
+	MaxCells         = 1024                 // cells of one CSV row
 	MaxNumberBytes   = 4 << 10              // one JSON number
 	MaxTextBytes     = 64 << 10             // one name, id or other short text
 	MaxMessageBytes  = 256 << 10            // one message or details value; longer ones are cut and said to be
-	MaxHeldBytes     = 64 << 20             // bytes of a Vivaria score log, which is held in memory
+	MaxHeldBytes     = 64 << 20             // bytes of a Vivaria score log, or of one Inspect sample's scores, which are held in memory
 	MaxSampleScores  = 100_000              // scores of one Inspect sample
 	MaxZipEntries    = 100_000              // entries of one zip archive
 	MaxZipDirectory  = 64 << 20             // bytes of a zip archive's directory
