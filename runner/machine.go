@@ -275,24 +275,17 @@ func (m *machine) software(ctx context.Context, env *environment.Environment, p 
 // preparation is what was made for one workspace; it lasts until remove.
 type preparation struct {
 	scoring.Prepared
-	temp string
+	dir string
 }
 
-// prepare makes what the workspace of an attempt begins with beyond the start.
-func (m *machine) prepare(ctx context.Context, env *environment.Environment, p *environment.Profile, assets scoring.Assets, attempt string) (*preparation, error) {
-	temp, err := os.MkdirTemp("", "rebench-prepared-")
-	if err != nil {
-		return nil, rebench.Errorf(rebench.CodeInternal, "preparation: %w", err)
-	}
-	out := &preparation{temp: temp}
-	// Sandboxes of other users read what lies below.
-	if err := os.Chmod(temp, 0o711); err != nil {
-		out.remove()
-		return nil, rebench.Errorf(rebench.CodeInternal, "preparation: %w", err)
-	}
+// prepare makes, in the new directory dir, what the workspace of an attempt
+// begins with beyond the start.
+func (m *machine) prepare(ctx context.Context, env *environment.Environment, p *environment.Profile, assets scoring.Assets, label, dir string) (*preparation, error) {
+	out := &preparation{dir: dir}
+	var err error
 	out.Prepared, err = m.scorer.Prepare(ctx, scoring.PrepareRequest{
-		Attempt: attempt, Environment: env, Profile: p, AssetsDir: assets.Dir, Threads: computeThreads,
-	}, filepath.Join(temp, "files"))
+		Attempt: label, Environment: env, Profile: p, AssetsDir: assets.Dir, Threads: computeThreads,
+	}, dir)
 	if err != nil {
 		out.remove()
 		return nil, err
@@ -300,4 +293,4 @@ func (m *machine) prepare(ctx context.Context, env *environment.Environment, p *
 	return out, nil
 }
 
-func (p *preparation) remove() { _ = os.RemoveAll(p.temp) }
+func (p *preparation) remove() { _ = os.RemoveAll(p.dir) }

@@ -137,7 +137,7 @@ func (m *machine) attempt(ctx context.Context, p *plan, ag *agent.Agent, assets 
 		return fail(err)
 	}
 	o.Log = dir.LogPath()
-	prepared, err := m.prepare(ctx, p.env, p.profile, assets, o.ID)
+	prepared, err := m.prepare(ctx, p.env, p.profile, assets, o.ID, filepath.Join(dir.Path, attempt.PreparedName))
 	if err != nil {
 		dir.Remove()
 		return fail(err)

@@ -121,7 +121,7 @@ func (s *singleScoring) run(ctx context.Context) (*verdict, error) {
 		return nil, rebench.Errorf(rebench.CodeInternal, "score: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	if s.prepared, err = s.m.prepare(ctx, s.env, s.profile, s.assets, s.label()); err != nil {
+	if s.prepared, err = s.m.prepare(ctx, s.env, s.profile, s.assets, s.label(), filepath.Join(temp, "prepared")); err != nil {
 		return nil, err
 	}
 	defer s.prepared.remove()

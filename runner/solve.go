@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
 
-	"rebench/internal/rebench"
 	"rebench/runner/attempt"
 	"rebench/runner/sandbox"
 )
@@ -100,41 +97,11 @@ func (s *singleScoring) lay(ctx context.Context, temp, dst string, trees ...stri
 		if _, err := sandbox.TakeSnapshot(ctx, tree, ".", part, limits); err != nil {
 			return err
 		}
-		if err := overlay(part, dst); err != nil {
-			return rebench.Errorf(rebench.CodeInternal, "workspace: %w", err)
+		if err := attempt.Overlay(dst, part); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// overlay copies the files of src over those of dst. Both are snapshots: regular
-// files and directories only.
-func overlay(src, dst string) error {
-	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(src, path)
-		if err != nil {
-			return err
-		}
-		at := filepath.Join(dst, rel)
-		if d.IsDir() {
-			return os.MkdirAll(at, 0o755)
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(at, content, info.Mode().Perm()); err != nil {
-			return err
-		}
-		return os.Chmod(at, info.Mode().Perm())
-	})
 }
 
 // lastBytes keeps the end of what is written to it.

@@ -219,3 +219,48 @@ func TestHeaderSaysWhatBearsOnTheScore(t *testing.T) {
 		}
 	}
 }
+
+// What was prepared for an attempt lies over the start, and is gone after it.
+func TestPreparedFilesLieOverTheStart(t *testing.T) {
+	var b *bench
+	b = newBench(t, func(_ context.Context, s *solver) sandbox.Result {
+		for name, want := range map[string]string{"solution.txt": "own", "sub/more.txt": "more", "kept.txt": "start"} {
+			if got, err := os.ReadFile(filepath.Join(s.workspace, name)); err != nil || string(got) != want {
+				t.Errorf("%s: %q, %v; expected %q", name, got, err, want)
+			}
+		}
+		return exit(0)
+	})
+	own := filepath.Join(b.cfg.Dir.Path, PreparedName, "solution")
+	for path, text := range map[string]string{
+		filepath.Join(own, "solution.txt"): "own", filepath.Join(own, "sub", "more.txt"): "more",
+		filepath.Join(b.cfg.Agent.Solution, "kept.txt"): "start",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.cfg.Prepared = scoring.Prepared{SolutionDir: own, DataDir: filepath.Join(b.cfg.Dir.Path, PreparedName, "data")}
+	b.mustRun()
+	if spec := b.exec.Specs()[0]; spec.Env["REBENCH_DATA"] == "" {
+		t.Error("the solver is not told where its data are")
+	}
+	// Of a runner that died, the recovery removes them.
+	raw, err := os.ReadFile(b.cfg.Dir.LogPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := raw[:strings.LastIndex(strings.TrimSpace(string(raw)), "\n")+1] // without the end
+	if err := os.WriteFile(b.cfg.Dir.LogPath(), open, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.state.Recover(context.Background(), b.exec, b.cfg.Logger); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(b.cfg.Dir.Path, PreparedName)); err == nil {
+		t.Error("what was prepared for a dead attempt stays on the disk")
+	}
+}

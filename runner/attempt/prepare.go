@@ -44,17 +44,31 @@ func (a *Attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, src := range []string{a.cfg.Agent.Solution, a.cfg.Prepared.SolutionDir} {
-		if src == "" {
-			continue
-		}
-		if err := a.ws.Fill(ctx, src); err != nil {
-			return err
-		}
+	if err := a.fillWorkspace(ctx); err != nil {
+		return err
 	}
 	a.agentOut, err = newCappedFile(a.cfg.Dir.AgentLogPath(), agentLogBytes)
 	return err
 }
+
+// fillWorkspace lays what was prepared for this attempt over the solution that
+// the solver begins with.
+func (a *Attempt) fillWorkspace(ctx context.Context) error {
+	own := a.cfg.Prepared.SolutionDir
+	if own == "" {
+		return a.ws.Fill(ctx, a.cfg.Agent.Solution)
+	}
+	merged := filepath.Join(a.cfg.Dir.Path, "begin")
+	defer os.RemoveAll(merged)
+	if err := Overlay(merged, a.cfg.Agent.Solution, own); err != nil {
+		return err
+	}
+	return a.ws.Fill(ctx, merged)
+}
+
+// PreparedName is where an attempt's own files lie in its directory while it
+// runs: they hold what the solver must not learn.
+const PreparedName = "prepared"
 
 // WorkspaceName is the name of an attempt's workspace.
 func WorkspaceName(id string) string { return "a-" + id }

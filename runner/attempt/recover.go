@@ -81,6 +81,11 @@ func (d *Dir) recoverLocked(out *Recovered, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	for _, dir := range []string{PreparedName, "begin"} {
+		if err := os.RemoveAll(filepath.Join(d.Path, dir)); err != nil {
+			return err
+		}
+	}
 	os.Remove(filepath.Join(d.Path, socketName))
 	os.Remove(filepath.Join(d.Path, controlName))
 	closed, err := d.closeLog(logger)
