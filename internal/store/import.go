@@ -130,8 +130,7 @@ type importer struct {
 	agents   map[rebench.Agent]int64
 	find     *sql.Stmt
 	taken    *sql.Stmt
-	seen     map[[2]string]*known // attempts of this import by identity
-	ids      map[string]bool      // public ids of the new ones
+	added    *additions
 	count    map[Outcome]int
 
 	nextAttempt, nextRevision int64
@@ -145,14 +144,6 @@ type importer struct {
 	log                       *LogWriter
 }
 
-// known is what is stored of an attempt.
-type known struct {
-	row    attemptRow
-	exists bool
-	number int            // of its last revision
-	sums   map[string]int // content -> revision number
-}
-
 // newImporter makes an importer for a transaction and its connection, which a
 // preview, writing nothing, has not.
 func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string) (*importer, error) {
@@ -160,7 +151,7 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 		u.At = time.Now()
 	}
 	im := &importer{
-		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, seen: map[[2]string]*known{}, ids: map[string]bool{}, count: map[Outcome]int{},
+		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, added: newAdditions(), count: map[Outcome]int{},
 		upload: uploadRow{AtMs: u.At.UnixMilli(), Author: u.Author, FileName: u.FileName, Format: u.Format,
 			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note, Ref: u.Ref},
 		attempts:  newBulk("attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),
@@ -262,29 +253,25 @@ func (im *importer) begin() error {
 
 // lookup returns what is stored of an attempt. It asks a reading connection: while
 // this import holds the write lock, nothing else changes, and what it adds itself
-// is in im.seen.
-func (im *importer) lookup(dataset, native string) (*known, error) {
-	key := [2]string{dataset, native}
-	if k := im.seen[key]; k != nil {
+// is in im.added.
+func (im *importer) lookup(item Item) (*known, error) {
+	k := &known{key: digestOf(item.Dataset, item.NativeID), id: item.ID}
+	defer im.added.merge(k)
+	if im.added.isNew(k.key) {
 		return k, nil
 	}
-	k := &known{}
-	rows, err := im.find.QueryContext(im.tx.Statement.Context, dataset, native)
+	rows, err := im.find.QueryContext(im.tx.Statement.Context, item.Dataset, item.NativeID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var sum string
-		if err := rows.Scan(&k.row.PK, &k.row.ID, &k.row.Environment, &k.row.Profile, &sum, &k.number); err != nil {
+		if err := rows.Scan(&k.pk, &k.id, &k.environment, &k.profile, &sum, &k.number); err != nil {
 			return nil, err
 		}
-		if k.sums == nil {
-			k.exists, k.sums = true, map[string]int{}
-		}
-		k.sums[sum] = k.number
+		k.contents = append(k.contents, content{digestOf(sum), k.number})
 	}
-	im.seen[key] = k
 	return k, rows.Err()
 }
 
@@ -292,7 +279,7 @@ const findAttempt = `SELECT a.pk, a.id, a.environment, a.profile, r.content_sha2
 FROM attempts a JOIN revisions r ON r.attempt_pk = a.pk WHERE a.dataset = ? AND a.native_id = ? ORDER BY r.number`
 
 func (im *importer) add(item Item) (Result, error) {
-	k, err := im.lookup(item.Dataset, item.NativeID)
+	k, err := im.lookup(item)
 	if err != nil {
 		return Result{}, err
 	}
@@ -307,42 +294,37 @@ func (im *importer) add(item Item) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if number, ok := k.sums[content.SHA256]; ok {
-		return Result{AttemptID: k.row.ID, Outcome: Unchanged, Revision: number, Attempt: content.Attempt}, im.log.discard()
+	if number := k.revision(content.SHA256); number > 0 {
+		return Result{AttemptID: k.id, Outcome: Unchanged, Revision: number, Attempt: content.Attempt}, im.log.discard()
 	}
-	res := Result{AttemptID: item.ID, Outcome: Created, Revision: k.number + 1, Attempt: content.Attempt}
-	if k.exists {
-		res.AttemptID, res.Outcome = k.row.ID, Revised
+	res := Result{AttemptID: k.id, Outcome: Created, Revision: k.number + 1, Attempt: content.Attempt}
+	if k.exists() {
+		res.Outcome = Revised
 		if item.Hold {
 			res.Outcome = Held
 		}
 	}
+	pk := k.pk
 	if im.preview {
-		err = im.log.discard()
+		pk, err = max(pk, 1), im.log.discard()
 	} else {
-		err = im.addRevision(k, item, content, res.Outcome)
+		pk, err = im.addRevision(k, item, content, res.Outcome)
 	}
-	if !k.exists {
-		im.ids[item.ID] = true
-		k.exists, k.sums = true, map[string]int{}
-		k.row.ID, k.row.Environment, k.row.Profile = item.ID, string(item.Environment), string(item.Profile)
-	}
-	k.number++
-	k.sums[content.SHA256] = k.number
+	im.added.add(k, pk, item.ID, string(item.Environment), string(item.Profile), content.SHA256)
 	return res, err
 }
 
 // contradicts says why an item cannot be what is stored under its identity, or why
 // its id is not free; "" when nothing is wrong.
 func (im *importer) contradicts(k *known, item Item) (string, error) {
-	if k.exists {
-		if k.row.Environment == string(item.Environment) && k.row.Profile == string(item.Profile) {
+	if k.exists() {
+		if k.environment == string(item.Environment) && k.profile == string(item.Profile) {
 			return "", nil
 		}
 		return fmt.Sprintf("attempt %s is known as one of %s (profile %s) and cannot become one of %s (profile %s)",
-			k.row.ID, k.row.Environment, k.row.Profile, item.Environment, item.Profile), nil
+			k.id, k.environment, k.profile, item.Environment, item.Profile), nil
 	}
-	taken := im.ids[item.ID]
+	_, taken := im.added.ids[digestOf(item.ID)]
 	if !taken {
 		var n int
 		if err := im.taken.QueryRowContext(im.tx.Statement.Context, item.ID).Scan(&n); err != nil {
@@ -356,38 +338,40 @@ func (im *importer) contradicts(k *known, item Item) (string, error) {
 	return "", nil
 }
 
-func (im *importer) addRevision(k *known, item Item, content Content, outcome Outcome) error {
+// addRevision adds the rows of a revision and returns the attempt's key.
+func (im *importer) addRevision(k *known, item Item, content Content, outcome Outcome) (pk int64, err error) {
 	if err := im.begin(); err != nil {
-		return err
+		return 0, err
 	}
+	pk = k.pk
 	if outcome == Created {
 		im.nextAttempt++
-		k.row.PK = im.nextAttempt
-		im.attempts.add(k.row.PK, item.ID, item.Dataset, item.NativeID, string(item.Environment), string(item.Profile))
+		pk = im.nextAttempt
+		im.attempts.add(pk, item.ID, item.Dataset, item.NativeID, string(item.Environment), string(item.Profile))
 	}
 	im.nextRevision++
 	entries, valid, scorer, logBytes, err := im.log.commit(im.nextRevision)
 	if err != nil {
-		return err
+		return pk, err
 	}
-	values, err := im.revisionValues(k, item.Note, content)
+	values, err := im.revisionValues(pk, k.number+1, item.Note, content)
 	if err != nil {
-		return err
+		return pk, err
 	}
 	im.revisions.add(append(values, int64(entries), int64(valid), scorer, logBytes)...)
 	if outcome != Held {
-		im.current.add(k.row.PK, im.revision.ID, im.nextRevision)
+		im.current.add(pk, im.revision.ID, im.nextRevision)
 	}
 	if outcome == Created {
 		for _, f := range item.Flags {
-			im.addFlag(k.row.PK, f)
+			im.addFlag(pk, f)
 		}
 	}
 	if im.pendingBytes += logBytes; im.rows.pending() > pendingArguments || im.pendingBytes > maxHeld {
 		im.pendingBytes = 0
-		return im.rows.start()
+		return pk, im.rows.start()
 	}
-	return nil
+	return pk, nil
 }
 
 // pendingArguments is how many column values are gathered before they are handed
@@ -411,7 +395,7 @@ var revisionColumns = []string{
 	"n_entries", "n_valid", "scorer_sha256", "log_bytes",
 }
 
-func (im *importer) revisionValues(k *known, note string, c Content) ([]driver.Value, error) {
+func (im *importer) revisionValues(pk int64, number int, note string, c Content) ([]driver.Value, error) {
 	a := c.Attempt
 	agent, err := im.agentID(a.Agent)
 	if err != nil {
@@ -428,7 +412,7 @@ func (im *importer) revisionValues(k *known, note string, c Content) ([]driver.V
 		final = a.Final
 	}
 	return []driver.Value{
-		im.nextRevision, k.row.PK, int64(k.number + 1), c.SHA256, c.LogHead, im.revision.ID, im.upload.AtMs, im.upload.Author, note, im.upload.ID,
+		im.nextRevision, pk, int64(number), c.SHA256, c.LogHead, im.revision.ID, im.upload.AtMs, im.upload.Author, note, im.upload.ID,
 		a.SourceFile, int64(a.SourceLine), a.SourceSHA256, agent, string(a.Cohort), a.PersonID, a.ScorerVersion,
 		a.Calibration, a.Hardware, a.HardwareClass, orNull(millisOf(a.TimeLimit)), orNull(millisOf(a.Duration)), orNull(millisOfTime(a.StartedAt)), a.ZoneUnknown,
 		orNull(millisOfTime(a.EndedAt)), a.EndReason, string(a.Clock), orNull(a.Seed), orNull(a.CostUSD), orNull(a.Tokens), string(a.Badge),

@@ -124,8 +124,8 @@ func lockFile(path string) (*os.File, error) {
 func (s *Store) connect(ctx context.Context) error {
 	// Pragmas go into the DSN: an Exec reaches one connection of the pool only.
 	pragmas := []string{"busy_timeout(10000)", "foreign_keys(1)", "temp_store(memory)"}
-	writer := dsn(s.path, append(pragmas, "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)"), "_txlock=immediate")
-	reader := dsn(s.path, append(pragmas, "query_only(1)", "cache_size(-16384)"))
+	writer := dsn(s.path, append(pragmas, "journal_mode(wal)", "synchronous(full)", "cache_size(-16384)"), "_txlock=immediate")
+	reader := dsn(s.path, append(pragmas, "query_only(1)", "cache_size(-8192)"))
 	var err error
 	if s.writer, err = open(writer, 1); err != nil {
 		return err
