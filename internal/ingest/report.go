@@ -38,9 +38,21 @@ type FileReport struct {
 	Refused    int                `json:"refused"`
 }
 
+// Counts are how many attempts an upload creates, revises, leaves as they are.
+type Counts struct {
+	Created   int `json:"created"`
+	Revised   int `json:"revised"`
+	Unchanged int `json:"unchanged"`
+	Refused   int `json:"refused"`
+}
+
+// Changed is how many attempts get a revision.
+func (c Counts) Changed() int { return c.Created + c.Revised }
+
 // Report is what an upload did or, for a plan, would do.
 type Report struct {
 	DataRevision int64              `json:"data_revision"`
+	Counts       Counts             `json:"counts"`
 	Created      []Element          `json:"created"`
 	Revised      []Element          `json:"revised"`
 	Unchanged    []Element          `json:"unchanged"`

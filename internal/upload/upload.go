@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -43,7 +42,20 @@ type Options struct {
 	// normalized differently from what is known.
 	MakeCurrent bool
 	Progress    func(done, total int64) // bytes of files decoded; may be nil
+	// Keep, if not nil, hears every element in place of the report's lists, which may
+	// be too long to hold. What a refused import had said is void.
+	Keep func(List, Element) error
 }
+
+// List names a list of a report.
+type List string
+
+// The lists of a report.
+const (
+	Created   List = "created"
+	Revised   List = "revised"
+	Unchanged List = "unchanged"
+)
 
 // The parts of a report live where pages can use them.
 type (
@@ -81,12 +93,10 @@ func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, e
 // faulty and Options.Partial is not set, none and ErrFaulty with the report.
 func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report, error) {
 	b := newBatch(s, files, o)
-	var names []string
-	up := store.Upload{Author: o.Author, Ref: o.Ref, SHA256: files[0].SHA256}
+	up := store.Upload{Author: o.Author, Ref: o.Ref, SHA256: files[0].SHA256, FileName: namesOf(files)}
 	for _, f := range files {
-		names, up.Bytes = append(names, f.Name), up.Bytes+f.Size
+		up.Bytes += f.Size
 	}
-	up.FileName = strings.Join(names, ", ")
 	items := func(yield func(store.Item, error) bool) {
 		for item, err := range b.items(ctx) {
 			if !yield(item, err) {
@@ -100,7 +110,7 @@ func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report,
 	}
 	rev, err := s.Store.Import(ctx, up, "upload: "+up.FileName, items, b.record)
 	if errors.Is(err, ErrFaulty) {
-		b.report.Created, b.report.Revised, b.report.Unchanged = []Element{}, []Element{}, []Element{}
+		b.report.Created, b.report.Revised, b.report.Unchanged, b.report.Counts = []Element{}, []Element{}, []Element{}, ingest.Counts{}
 		return b.report, ErrFaulty
 	}
 	if err != nil {
@@ -108,6 +118,21 @@ func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report,
 	}
 	b.report.DataRevision = rev.ID
 	return b.report, nil
+}
+
+// shownNames is how many file names an upload goes by.
+const shownNames = 5
+
+func namesOf(files []File) string {
+	var names []string
+	for _, f := range files[:min(len(files), shownNames)] {
+		names = append(names, f.Name)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(files) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // batch is the import of several files in progress.
@@ -290,99 +315,4 @@ func (b *batch) priorOf(ctx context.Context, dataset string) (map[string]ingest.
 	}
 	b.prior[dataset] = p
 	return p, nil
-}
-
-// record hears the store's result for the attempt handed over last.
-func (b *batch) record(r store.Result) error {
-	a := b.attempt
-	e := Element{File: a.File, Line: a.Line, AttemptID: r.AttemptID, Environment: rebench.EnvironmentID(a.Header.Environment.ID),
-		Profile: rebench.Profile(a.Header.Environment.Profile), Revision: r.Revision, Agent: rebench.HumanName,
-		Current: r.Outcome == store.Created || r.Outcome == store.Revised, Unranked: r.Attempt.Unranked, Raw: r.Attempt.FinalRaw}
-	if a.Header.Agent != nil {
-		e.Agent = a.Header.Agent.Name
-	}
-	if r.Attempt.FinalKnown {
-		score := r.Attempt.Final
-		e.Score = &score
-	}
-	switch r.Outcome {
-	case store.Created:
-		b.file.Created++
-		b.report.Created = append(b.report.Created, e)
-	case store.Revised, store.Held:
-		b.file.Revised++
-		b.report.Held = b.report.Held || r.Outcome == store.Held
-		b.report.Revised = append(b.report.Revised, e)
-	case store.Unchanged:
-		b.file.Unchanged++
-		b.report.Unchanged = append(b.report.Unchanged, e)
-	case store.Skipped:
-		b.file.Refused++
-	case store.Refused:
-		b.file.Refused++
-		b.fault(attemptlog.Fault{File: a.File, Line: a.Line, Field: "attempt_id", Code: CodeContradiction, Detail: r.Problem,
-			Hint: "give the attempt an id, or the file a dataset, of its own"})
-	}
-	return nil
-}
-
-func (b *batch) fault(f attemptlog.Fault) {
-	b.file.Errors = append(b.file.Errors, f)
-	b.report.Errors = append(b.report.Errors, f)
-}
-
-// close completes the report of a file.
-func (b *batch) close(f *ingest.File) {
-	b.file.Format, b.file.Redactions = f.Format, f.Redactions()
-	b.file.Needs = append(b.file.Needs, f.NeedsMapping()...)
-	b.file.Warnings = append(b.file.Warnings, f.Warnings()...)
-	for _, x := range f.Faults() {
-		b.fault(x)
-	}
-	if r := f.Restatement(); r != nil {
-		for _, e := range r.Environments {
-			b.file.Restated = append(b.file.Restated, e.String())
-		}
-		for _, a := range r.Aliases {
-			b.file.Restated = append(b.file.Restated, fmt.Sprintf("%d rows of %s are now of %s", a.Rows, a.From, a.To))
-		}
-	}
-	if b.file.Attempts == 0 && len(b.file.Errors) == 0 {
-		b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: b.file.Name, Code: ingest.CodeNoAttempts, Detail: "the file holds no attempts"})
-	}
-}
-
-func (b *batch) finish() {
-	if b.options.Progress != nil {
-		b.options.Progress(b.total, b.total)
-	}
-}
-
-// verdict refuses the whole upload for any fault, unless the uploader wants the
-// valid part, of which there must be some.
-func (b *batch) verdict() error {
-	if len(b.report.Errors) == 0 || b.options.Partial && len(b.report.Created)+len(b.report.Revised)+len(b.report.Unchanged) > 0 {
-		return nil
-	}
-	return ErrFaulty
-}
-
-// counted reports progress while a file is read.
-func (b *batch) counted(r io.ReaderAt) io.ReaderAt {
-	if b.options.Progress == nil {
-		return r
-	}
-	return progressReader{r, b}
-}
-
-type progressReader struct {
-	r io.ReaderAt
-	b *batch
-}
-
-func (p progressReader) ReadAt(buf []byte, off int64) (int, error) {
-	n, err := p.r.ReadAt(buf, off)
-	p.b.done = min(p.b.done+int64(n), p.b.total)
-	p.b.options.Progress(p.b.done, p.b.total)
-	return n, err
 }
