@@ -128,7 +128,7 @@ func TestMemoryOfOwnLog(t *testing.T) {
 		pw.Close()
 	}()
 	r := attemptlog.NewReader(pr, attemptlog.Options{Concatenated: true})
-	f := &File{ctx: t.Context(), seen: map[[16]byte][16]byte{}}
+	f := &File{ctx: t.Context(), seen: map[uint64]uint64{}}
 	f.faults.max, f.warnings.max = MaxFaults, MaxFaults
 	src := &source{name: "x", part: &Part{Name: "x", Format: FormatAttemptLog}}
 	var m runtime.MemStats
