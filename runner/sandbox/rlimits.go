@@ -81,7 +81,7 @@ func (g *rlimitGroup) pids() ([]int, error) {
 	}
 	var out []int
 	for _, pid := range allPIDs() {
-		if link, err := os.Readlink(nsPath(pid)); err == nil && link == ns {
+		if link, err := os.Readlink(nsPath(pid)); err == nil && link == ns && !allDead(pid) {
 			out = append(out, pid)
 		}
 	}
@@ -116,7 +116,11 @@ func (g *rlimitGroup) freeze(ctx context.Context) error {
 }
 
 // allStopped says whether every thread of pid is stopped, dead or gone.
-func allStopped(pid int) bool {
+func allStopped(pid int) bool { return everyThread(pid, "TtZX") }
+
+// everyThread says whether every thread of pid is gone or in one of the states
+// of proc(5).
+func everyThread(pid int, states string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -127,8 +131,8 @@ func allStopped(pid int) bool {
 		if err != nil {
 			continue
 		}
-		_, rest, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-		if ok && len(rest) > 0 && !bytes.ContainsRune([]byte("TtZX"), rune(rest[0])) {
+		rest := bytes.TrimLeft(stat[bytes.LastIndexByte(stat, ')')+1:], " ")
+		if len(rest) > 0 && !strings.ContainsRune(states, rune(rest[0])) {
 			return false
 		}
 	}

@@ -173,7 +173,11 @@ func (u *user) sweep(most time.Duration) error {
 		if _, err := unix.Getpriority(unix.PRIO_USER, u.uid); err == unix.ESRCH {
 			return nil
 		}
-		for _, pid := range processesOf(u.uid) {
+		left := processesOf(u.uid)
+		if len(left) == 0 {
+			return nil // only dead ones, whose parents have not looked yet
+		}
+		for _, pid := range left {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		if time.Now().After(deadline) {
@@ -183,7 +187,8 @@ func (u *user) sweep(most time.Duration) error {
 	}
 }
 
-// processesOf lists the processes whose real user is uid.
+// processesOf lists the living processes whose real user is uid. A first process
+// of a sandbox whose parent has gone stays a zombie until the host's init looks.
 func processesOf(uid int) []int {
 	var out []int
 	for _, pid := range allPIDs() {
@@ -193,12 +198,15 @@ func processesOf(uid int) []int {
 		if unix.Stat("/proc/"+strconv.Itoa(pid), &st) != nil {
 			continue
 		}
-		if int(st.Uid) == uid || (st.Uid == 0 && realUID(pid) == uid) {
+		if (int(st.Uid) == uid || (st.Uid == 0 && realUID(pid) == uid)) && !allDead(pid) {
 			out = append(out, pid)
 		}
 	}
 	return out
 }
+
+// allDead says whether every thread of pid is a zombie or gone.
+func allDead(pid int) bool { return everyThread(pid, "ZX") }
 
 func realUID(pid int) int {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
