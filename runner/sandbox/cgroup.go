@@ -219,23 +219,29 @@ func removeGroup(dir string) error {
 	}
 }
 
-// await polls until done, first without a pause: stopping takes microseconds.
+// await polls until done: stopping takes microseconds. After the first looks it
+// sleeps between them, since what is to stop may need this very core to do so.
+// nanosleep(2) directly, because the runtime's own timers are a millisecond coarse.
 func await(ctx context.Context, what string, done func() (bool, error)) error {
 	start := time.Now()
+	pause := unix.Timespec{Nsec: 10_000}
 	for {
 		ok, err := done()
 		if ok || err != nil {
 			return err
 		}
-		if waited := time.Since(start); waited > 500*time.Microsecond {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if waited > 30*time.Second {
-				return rebench.Errorf(rebench.CodeInternal, "%s: not done after %v", what, waited)
-			}
-			time.Sleep(100 * time.Microsecond)
+		waited := time.Since(start)
+		switch {
+		case waited < 20*time.Microsecond:
+			continue
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case waited > 30*time.Second:
+			return rebench.Errorf(rebench.CodeInternal, "%s: not done after %v", what, waited)
+		case waited > 20*time.Millisecond:
+			pause.Nsec = 1_000_000
 		}
+		_ = unix.Nanosleep(&pause, nil)
 	}
 }
 
