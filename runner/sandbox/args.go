@@ -95,7 +95,7 @@ func cpuSet(s string) bool {
 // args returns bubblewrap's arguments, making what they refer to.
 func (b *Bubblewrap) args(spec *Spec, sb *sandboxDir) ([]string, error) {
 	args := []string{
-		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent",
+		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--as-pid-1",
 		"--cap-drop", "ALL", "--clearenv", "--uid", insideID, "--gid", insideID, "--hostname", "sandbox",
 		"--seccomp", strconv.Itoa(seccompFD), "--json-status-fd", strconv.Itoa(statusFD),
 	}

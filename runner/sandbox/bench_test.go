@@ -7,28 +7,6 @@ import (
 	"time"
 )
 
-func start(tb testing.TB, b *Bubblewrap, spec Spec) Process {
-	tb.Helper()
-	if spec.Name == "" {
-		spec.Name = "test"
-	}
-	if spec.Role == "" {
-		spec.Role = RoleSubmission
-	}
-	if spec.Root == nil {
-		spec.Root = testRoot(tb, b)
-	}
-	if spec.Env == nil {
-		spec.Env = BaseEnv(spec.Root, 1)
-	}
-	p, err := b.Start(context.Background(), spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = p.Kill(context.Background()) })
-	return p
-}
-
 // quantiles reports the median and the 95th percentile in microseconds.
 func quantiles(b *testing.B, name string, times []time.Duration) {
 	slices.Sort(times)
@@ -36,28 +14,35 @@ func quantiles(b *testing.B, name string, times []time.Duration) {
 	b.ReportMetric(float64(times[len(times)*95/100].Nanoseconds())/1e3, name+"-p95-us")
 }
 
+// BenchmarkStart measures a sandbox from Start to its end.
 func BenchmarkStart(b *testing.B) {
 	for _, tier := range tiers(b) {
-		b.Run(string(tier), func(b *testing.B) {
-			e := newExecutor(b, tier)
-			root := testRoot(b, e)
-			for name, argv := range map[string][]string{"true": {"/usr/bin/true"}, "python": {"python3", "-I", "-B", "-c", "pass"}, "numpy": {"python3", "-I", "-B", "-c", "import numpy"}} {
-				b.Run(name, func(b *testing.B) {
-					for b.Loop() {
-						runIn(b, e, Spec{Root: root, Argv: argv})
-					}
-				})
-			}
-		})
+		e := newExecutor(b, tier)
+		root, err := e.Root(context.Background(), fullRoot)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, argv := range map[string][]string{"true": {"true"}, "python": python("pass"), "numpy": python("import numpy")} {
+			b.Run(string(tier)+"/"+name, func(b *testing.B) {
+				var times []time.Duration
+				for b.Loop() {
+					t0 := time.Now()
+					run(b, e, Spec{Root: root, Argv: argv})
+					times = append(times, time.Since(t0))
+				}
+				quantiles(b, "run", times)
+			})
+		}
 	}
 }
 
+// BenchmarkStop measures Freeze, until every thread has stopped, and Thaw.
 func BenchmarkStop(b *testing.B) {
 	for _, tier := range tiers(b) {
 		for name, argv := range map[string][]string{
 			"sleeping": {"sleep", "1000"},
-			"spinning": {"python3", "-c", "while True: pass"},
-			"threads":  {"python3", "-c", "import threading,time\nfor i in range(8): threading.Thread(target=time.sleep, args=(1000,)).start()\nwhile True: pass"},
+			"spinning": python("while True: pass"),
+			"threads":  python("import threading,time\nfor i in range(8): threading.Thread(target=time.sleep, args=(1000,)).start()\nwhile True: pass"),
 		} {
 			b.Run(string(tier)+"/"+name, func(b *testing.B) {
 				e := newExecutor(b, tier)
@@ -79,25 +64,21 @@ func BenchmarkStop(b *testing.B) {
 				}
 				quantiles(b, "stop", stop)
 				quantiles(b, "cont", cont)
+				if err := p.Kill(ctx); err != nil {
+					b.Fatal(err)
+				}
 			})
 		}
 	}
 }
 
-// tiers lists the tiers that can run here.
-func tiers(tb testing.TB) []TierName {
-	tb.Helper()
-	var out []TierName
-	for _, tier := range []TierName{TierCgroup2, TierCgroup1, TierRlimit} {
-		c, err := newConfiner(tier, "probe")
-		if err != nil {
-			tb.Logf("tier %s cannot run here: %v", tier, err)
-			continue
+// BenchmarkSnapshot measures a solution of 100 files of 10 KB.
+func BenchmarkSnapshot(b *testing.B) {
+	dir := manyFiles(b, 100, 10_000)
+	for i := 0; b.Loop(); i++ {
+		dst := b.TempDir() + "/copy"
+		if _, err := TakeSnapshot(context.Background(), dir, ".", dst, SnapshotLimits{}); err != nil {
+			b.Fatal(err)
 		}
-		if err := c.close(); err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, tier)
 	}
-	return out
 }

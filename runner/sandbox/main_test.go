@@ -7,40 +7,56 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// The roots are the same for all tests: build them once.
+// testDir is where sandbox users can pass, unlike t.TempDir. The roots are the
+// same for all tests and built once.
 var testDir string
 
+// Programs that the test binary is when started with these arguments.
+var helpers = map[string]func(args []string) int{"helper-runner": helperRunner}
+
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "helper-runner" {
-		os.Exit(helperRunner(os.Args[2:]))
+	if len(os.Args) > 1 && helpers[os.Args[1]] != nil {
+		os.Exit(helpers[os.Args[1]](os.Args[2:]))
 	}
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
 	var err error
-	// Sandbox users must be able to pass through it, unlike t.TempDir.
 	if testDir, err = os.MkdirTemp("", "rebench-sandbox-"); err == nil {
 		err = os.Chmod(testDir, 0o711)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
 	code := m.Run()
 	if err := removeTree(testDir); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
-		code = 1
+		return 1
 	}
-	os.Exit(code)
+	return code
 }
+
+// bareRoot is enough for most tests.
+var bareRoot = RootSpec{}
+
+// fullRoot is what an environment with a C compiler declares.
+var fullRoot = RootSpec{PythonModules: []string{"numpy"}, Tools: []string{"cc"}}
 
 func newExecutor(tb testing.TB, tier TierName) *Bubblewrap {
 	tb.Helper()
-	b, err := New(Config{RunDir: filepath.Join(testDir, "run"), StateDir: filepath.Join(testDir, "state"), Tier: tier,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	b, err := New(testConfig(testDir, tier))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -48,28 +64,79 @@ func newExecutor(tb testing.TB, tier TierName) *Bubblewrap {
 		if err := b.Close(); err != nil {
 			tb.Errorf("close: %v", err)
 		}
+		wantNoTrace(tb, b)
 	})
 	return b
 }
 
-var pythonSpec = RootSpec{PythonModules: []string{"numpy"}, Tools: []string{"cc"}}
+func testConfig(dir string, tier TierName) Config {
+	return Config{RunDir: filepath.Join(dir, "run"), StateDir: filepath.Join(dir, "state"), Tier: tier,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+// wantNoTrace checks that a closed executor has left no process, group or mount.
+func wantNoTrace(tb testing.TB, b *Bubblewrap) {
+	tb.Helper()
+	if c, ok := b.conf.(*cgroup1); ok {
+		for _, base := range c.bases {
+			left, _ := filepath.Glob(filepath.Join(base, groupPrefix+b.id+"*"))
+			if len(left) > 0 {
+				tb.Errorf("control groups left: %v", left)
+			}
+		}
+	}
+	raw, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if strings.Contains(string(raw), b.dir) {
+		tb.Errorf("mounts left below %s", b.dir)
+	}
+	for uid := range b.users.held {
+		tb.Errorf("host user %d still held", uid)
+	}
+}
+
+// eachTier runs f in every tier that can run here, and says which those are.
+func eachTier(t *testing.T, f func(t *testing.T, b *Bubblewrap)) {
+	for _, tier := range tiers(t) {
+		t.Run(string(tier), func(t *testing.T) {
+			b := newExecutor(t, tier)
+			t.Logf("tier that runs: %s, separate users: %v", b.Tier().Name, b.Tier().SeparateUsers)
+			f(t, b)
+		})
+	}
+}
+
+// tiers lists the tiers that can run here; one always can.
+func tiers(tb testing.TB) []TierName {
+	tb.Helper()
+	var out []TierName
+	for _, tier := range []TierName{TierCgroup2, TierCgroup1, TierRlimit} {
+		c, err := newConfiner(tier, "probe"+strconv.Itoa(os.Getpid()))
+		if err != nil {
+			tb.Logf("tier %s cannot run here: %v", tier, err)
+			continue
+		}
+		if err := c.close(); err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, tier)
+	}
+	return out
+}
 
 func testRoot(tb testing.TB, b *Bubblewrap) *Root {
 	tb.Helper()
-	root, err := b.Root(context.Background(), pythonSpec)
+	root, err := b.Root(context.Background(), bareRoot)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return root
 }
 
-// ran is a finished sandbox.
-type ran struct {
-	Result
-	out, err string
-}
-
-func runIn(tb testing.TB, b *Bubblewrap, spec Spec) ran {
+// completed fills what tests leave out of a spec.
+func completed(tb testing.TB, b *Bubblewrap, spec Spec) Spec {
 	tb.Helper()
 	if spec.Name == "" {
 		spec.Name = "test"
@@ -83,34 +150,119 @@ func runIn(tb testing.TB, b *Bubblewrap, spec Spec) ran {
 	if spec.Env == nil {
 		spec.Env = BaseEnv(spec.Root, 1)
 	}
-	var stdout, stderr bytes.Buffer
-	spec.Stdout, spec.Stderr = &stdout, &stderr
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
-	p, err := b.Start(ctx, spec)
+	return spec
+}
+
+// start starts a sandbox that ends with the test.
+func start(tb testing.TB, b *Bubblewrap, spec Spec) Process {
+	tb.Helper()
+	p, err := b.Start(context.Background(), completed(tb, b, spec))
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(func() { _ = p.Kill(context.Background()) })
+	return p
+}
+
+// ran is a finished sandbox.
+type ran struct {
+	Result
+	out, err string
+}
+
+// run runs a sandbox to its end.
+func run(tb testing.TB, b *Bubblewrap, spec Spec) ran {
+	tb.Helper()
+	var stdout, stderr bytes.Buffer
+	spec.Stdout, spec.Stderr = &stdout, &stderr
+	res := wait(tb, start(tb, b, spec))
+	return ran{res, strings.TrimSpace(stdout.String()), strings.TrimSpace(stderr.String())}
+}
+
+func wait(tb testing.TB, p Process) Result {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
 	res, err := p.Wait(ctx)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return ran{res, strings.TrimSpace(stdout.String()), strings.TrimSpace(stderr.String())}
+	return res
+}
+
+// wantExit checks that the program ended by itself with the given status.
+func (r ran) wantExit(tb testing.TB, code int) {
+	tb.Helper()
+	if r.Cause != CauseExit || r.ExitCode != code {
+		tb.Errorf("found %s %d (%s), expected exit %d; stdout %q, stderr %q", r.Cause, r.ExitCode, r.Detail, code, r.out, r.err)
+	}
+}
+
+func (r ran) wantCause(tb testing.TB, causes ...Cause) {
+	tb.Helper()
+	if !slices.Contains(causes, r.Cause) {
+		tb.Errorf("found %s %d (%s), expected %v; stdout %q, stderr %q", r.Cause, r.ExitCode, r.Detail, causes, r.out, r.err)
+	}
 }
 
 func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
-func helperRunner([]string) int { return 0 }
 
-func TestSmoke(t *testing.T) {
-	b := newExecutor(t, "")
-	t.Logf("tier %+v", b.Tier())
-	t0 := time.Now()
-	root := testRoot(t, b)
-	t.Logf("root %+v in %v", *root, time.Since(t0))
-	r := runIn(t, b, Spec{Argv: sh("id; ls /; cat /proc/1/environ; ls -l /proc/self/fd; ls -l /dev /dev/shm; df -i /tmp; cat /proc/mounts; exit 3")})
-	t.Logf("%+v\n%s\n%s", r.Result, r.out, r.err)
-	r = runIn(t, b, Spec{Argv: []string{"python3", "-I", "-B", "-c", "import numpy; print(numpy.__version__, numpy.ones(3) @ numpy.ones(3))"}})
-	t.Logf("%+v\n%s\n%s", r.Result, r.out, r.err)
-	r = runIn(t, b, Spec{Argv: sh("cd /tmp; echo 'int puts(const char*); int main(){puts(\"hi\");return 0;}' > a.c; gcc -O3 -march=native -o a a.c -lm && ./a; echo '#include <stdio.h>\n#include <immintrin.h>\n#include <pthread.h>\nint main(){printf(\"x\");}' > b.c; gcc -fopenmp -shared -fPIC -o b.so b.c && ls")})
-	t.Logf("%+v\n%s\n%s", r.Result, r.out, r.err)
+func python(script string) []string { return []string{"python3", "-I", "-B", "-c", script} }
+
+// marked lists living host processes with the marker in their command line.
+func marked(marker string) []int {
+	var out []int
+	for _, pid := range allPIDs() {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && pid != os.Getpid() && bytes.Contains(raw, []byte(marker)) && !allDead(pid) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// wantNone waits until no process with the marker lives.
+func wantNone(tb testing.TB, marker string) {
+	tb.Helper()
+	var left []int
+	for range 200 {
+		if left = marked(marker); len(left) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	tb.Errorf("processes %v with %q survive", left, marker)
+}
+
+// unprivilegedUID owns nothing on any machine.
+const unprivilegedUID = 64_999
+
+// asUnprivileged runs tests of this binary as an ordinary user and returns what
+// they printed.
+func asUnprivileged(t *testing.T, pattern string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Logf("running as an ordinary user already: the other tests cover the unprivileged tier")
+		return ""
+	}
+	home := filepath.Join(testDir, "unprivileged")
+	binary := filepath.Join(home, "sandbox.test")
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{os.Mkdir(home, 0o755), os.WriteFile(binary, self, 0o755), os.Chown(home, unprivilegedUID, unprivilegedUID)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary, "-test.v", "-test.count=1", "-test.run", pattern)
+	cmd.Dir = home
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivilegedUID, Gid: unprivilegedUID}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("as user %d: %v", unprivilegedUID, err)
+	}
+	return string(out)
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"rebench/internal/rebench"
@@ -102,23 +103,23 @@ func (c *collector) scan(path string) error {
 	return nil
 }
 
-// resolve finds a needed library like ld.so(8): the file's own directories,
-// then the cache. One that is nowhere is left to fail at run time, as it would
-// on the host.
+// resolve finds a needed library like ld.so(8): in the file's own directories
+// and in the cache. Both, since $ORIGIN means the directory that a file was
+// opened through, which a link makes another than its own. One that is nowhere
+// is left to fail at run time, as it would on the host.
 func (c *collector) resolve(name string, dirs []string) {
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			for _, b := range c.binds {
-				if below(path, b) {
-					return
-				}
-			}
+		if _, err := os.Stat(path); err == nil && !c.bound(path) {
 			_ = c.file(path)
-			return
 		}
 	}
 	_ = c.library(name)
+}
+
+// bound says whether path comes with a directory that is bound whole.
+func (c *collector) bound(path string) bool {
+	return slices.ContainsFunc(c.binds, func(dir string) bool { return below(path, dir) })
 }
 
 func (c *collector) library(name string) error {

@@ -39,17 +39,19 @@ ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" || exit 125
 shift 2
 exec "$@"`
 
-// starter becomes the program. A program that cannot be executed thereby ends
-// with status 127 or 126 in every case, and is not mistaken for a failure to
-// set up the sandbox.
-const starter = `exec "$@"`
+// starter is the first process inside. Bubblewrap's own (without --as-pid-1)
+// has no system call filter and the same user, so that a submission could write
+// to its memory and call through it; the shell is as confined as the program. A
+// program that cannot be executed ends with status 127 or 126 in every case,
+// and is not mistaken for a failure to set up the sandbox.
+const starter = `"$@"; exit $?`
 
 // limitedStarter first sets the limits that count per user namespace, and so
 // must be set inside.
 const limitedStarter = `ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 125
 test "$2" = 0 || ulimit -v "$2" || exit 125
 shift 2
-exec "$@"`
+"$@"; exit $?`
 
 // Start starts one sandbox; see Executor.
 func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (Process, error) {
