@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ func tokenCommand(c *config.Config) *cobra.Command {
 	cmd := &cobra.Command{Use: "token", Short: "Manage the tokens that uploads and changes need", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var name, scope string
+	var trusted bool
 	create := &cobra.Command{Use: "create", Short: "Make a token and print it once, on the last line", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, err := open(cmd.Context())
@@ -31,15 +33,20 @@ func tokenCommand(c *config.Config) *cobra.Command {
 				return err
 			}
 			defer db.Close()
-			secret, err := db.CreateToken(cmd.Context(), name, store.Scope(scope))
+			make, what := db.CreateToken, "scope "+scope
+			if trusted {
+				make, what = db.CreateTrustedToken, what+", trusted"
+			}
+			secret, err := make(cmd.Context(), name, store.Scope(scope))
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Token %q with scope %s; it is shown this once.\n%s\n", name, scope, secret)
+			fmt.Fprintf(cmd.OutOrStdout(), "Token %q with %s; it is shown this once.\n%s\n", strings.TrimSpace(name), what, secret)
 			return nil
 		}}
 	create.Flags().StringVar(&name, "name", "", "who or what uses the token")
 	create.Flags().StringVar(&scope, "scope", string(store.ScopeUpload), "upload, or admin to also flag, retract and queue runs")
+	create.Flags().BoolVar(&trusted, "trusted", false, "for a machine of this server's operators: its re-scoring counts as done here")
 	_ = create.MarkFlagRequired("name") // the flag exists
 	list := &cobra.Command{Use: "list", Short: "List the tokens, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +60,7 @@ func tokenCommand(c *config.Config) *cobra.Command {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tSCOPE\tCREATED\tLAST USED\tREVOKED")
+			fmt.Fprintln(w, "NAME\tSCOPE\tTRUSTED\tCREATED\tLAST USED\tREVOKED")
 			const layout = "2006-01-02 15:04"
 			for _, t := range tokens {
 				used, revoked := "never", "no"
@@ -63,7 +70,11 @@ func tokenCommand(c *config.Config) *cobra.Command {
 				if t.Revoked != nil {
 					revoked = t.Revoked.Format(layout)
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Name, t.Scope, t.Created.Format(layout), used, revoked)
+				trusts := "no"
+				if t.Trusted {
+					trusts = "yes"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Scope, trusts, t.Created.Format(layout), used, revoked)
 			}
 			return w.Flush()
 		}}

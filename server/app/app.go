@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,7 +68,7 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 	if _, err := engine.Leaderboard(ctx, analysis.Query{}); err != nil {
 		return fmt.Errorf("compute the leaderboard: %w", err)
 	}
-	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, UploadDir: filepath.Join(c.DataDir, "uploads"), Logger: log, Version: config.Version()})
+	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, UploadDir: uploadDir(db), Logger: log, Version: config.Version()})
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,12 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
+// uploadDir is where uploads wait: beside their database, so that the servers of two
+// databases do not share it.
+func uploadDir(db *store.Store) string {
+	return strings.TrimSuffix(db.Path(), filepath.Ext(db.Path())) + "-uploads"
+}
+
 // environmentToken is the name of the token that the environment gives.
 const environmentToken = "environment"
 
@@ -110,6 +117,8 @@ func access(ctx context.Context, db *store.Store, c config.Config, l net.Listene
 		if err := db.EnsureToken(ctx, environmentToken, c.Token); err != nil {
 			return err
 		}
+	} else if err := db.RevokeToken(ctx, environmentToken); err != nil && rebench.ErrorCode(err) != rebench.CodeNotFound {
+		return err
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		return nil

@@ -97,7 +97,7 @@ func New(o Options) (*Server, error) {
 	var err error
 	if o.DB != nil {
 		s.live = live.New(o.DB, o.Logger)
-		if s.uploads, err = newUploads(o.UploadDir, &upload.Service{Store: o.DB}); err != nil {
+		if s.uploads, err = newUploads(o.UploadDir, &upload.Service{Store: o.DB}, o.Logger); err != nil {
 			return nil, fmt.Errorf("uploads directory: %w", err)
 		}
 	}
@@ -111,14 +111,23 @@ func New(o Options) (*Server, error) {
 
 // Recover finishes what the last process left behind.
 func (s *Server) Recover(ctx context.Context) error {
-	if s.live == nil {
+	if s.db == nil {
 		return nil
+	}
+	if err := s.db.ForgetKeys(ctx, s.started.Add(-keyLife)); err != nil {
+		return err
 	}
 	return s.live.Recover(ctx)
 }
 
-// Stop ends streams, which would keep a shutdown waiting. Call it once.
-func (s *Server) Stop() { close(s.stopped) }
+// Stop ends streams, which would keep a shutdown waiting, and the work on staged
+// uploads, for whose end it waits: an import under way is undone. Call it once.
+func (s *Server) Stop() {
+	close(s.stopped)
+	if s.uploads != nil {
+		s.uploads.stop()
+	}
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

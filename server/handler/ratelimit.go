@@ -6,8 +6,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// uploadsPerMinute is what one token may upload; bursts are allowed up to it.
-const uploadsPerMinute = 240
+// changesPerMinute is how many uploads and changes one token may make; bursts are
+// allowed up to it.
+const changesPerMinute = 240
 
 // rateLimits counts the requests of each token.
 type rateLimits struct {
@@ -23,7 +24,7 @@ func (l *rateLimits) allow(token int64) bool {
 	}
 	limiter := l.byToken[token]
 	if limiter == nil {
-		limiter = rate.NewLimiter(rate.Limit(uploadsPerMinute)/60, uploadsPerMinute)
+		limiter = rate.NewLimiter(rate.Limit(changesPerMinute)/60, changesPerMinute)
 		l.byToken[token] = limiter
 	}
 	return limiter.Allow()

@@ -2,11 +2,11 @@ package handler
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +22,8 @@ const (
 	csrfField     = "csrf"
 )
 
-// session is a reader who has shown a token. Sessions live in memory: a restart
-// ends them.
+// session is a reader who has shown a token. Sessions live in memory, under the hash
+// of their id: a restart ends them.
 type session struct {
 	token   store.Token
 	csrf    string
@@ -32,7 +32,7 @@ type session struct {
 
 type sessions struct {
 	mu   sync.Mutex
-	byID map[string]*session
+	byID map[[sha256.Size]byte]*session
 }
 
 func secretText() string {
@@ -46,7 +46,7 @@ func (s *sessions) begin(token store.Token) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byID == nil {
-		s.byID = map[string]*session{}
+		s.byID = map[[sha256.Size]byte]*session{}
 	}
 	now := time.Now()
 	for other, x := range s.byID {
@@ -54,14 +54,14 @@ func (s *sessions) begin(token store.Token) (id string) {
 			delete(s.byID, other)
 		}
 	}
-	s.byID[id] = &session{token: token, csrf: secretText(), expires: now.Add(sessionLife)}
+	s.byID[sha256.Sum256([]byte(id))] = &session{token: token, csrf: secretText(), expires: now.Add(sessionLife)}
 	return id
 }
 
 func (s *sessions) get(id string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := s.byID[id]
+	x := s.byID[sha256.Sum256([]byte(id))]
 	if x == nil || time.Now().After(x.expires) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *sessions) get(id string) *session {
 func (s *sessions) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byID, id)
+	delete(s.byID, sha256.Sum256([]byte(id)))
 }
 
 // session returns who is logged in, nil for nobody. A revoked token ends its sessions.
@@ -131,49 +131,11 @@ func sameOrigin(c *gin.Context) error {
 }
 
 // checkCSRF compares a form's token with the session's.
-func (x *session) checkCSRF(given string) error {
-	if subtle.ConstantTimeCompare([]byte(given), []byte(x.csrf)) != 1 {
+func (x *session) checkCSRF(given string) error { return sameToken(given, x.csrf) }
+
+func sameToken(given, want string) error {
+	if want == "" || subtle.ConstantTimeCompare([]byte(given), []byte(want)) != 1 {
 		return &httpError{status: http.StatusForbidden, detail: "The form is not of this session; load its page again."}
 	}
 	return nil
-}
-
-// login begins a session for whoever shows a token.
-func (s *Server) login(c *gin.Context) error {
-	if err := sameOrigin(c); err != nil {
-		return err
-	}
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxJSON)
-	token, err := s.db.Authenticate(c.Request.Context(), strings.TrimSpace(c.PostForm("token")))
-	if err != nil {
-		return err
-	}
-	s.setSession(c, s.sessions.begin(token), int(sessionLife.Seconds()))
-	c.Redirect(http.StatusSeeOther, localPath(c.PostForm("next")))
-	return nil
-}
-
-func (s *Server) logout(c *gin.Context) error {
-	if err := sameOrigin(c); err != nil {
-		return err
-	}
-	if id, err := c.Cookie(sessionCookie); err == nil {
-		s.sessions.end(id)
-	}
-	s.setSession(c, "", -1)
-	c.Redirect(http.StatusSeeOther, "/upload")
-	return nil
-}
-
-func (s *Server) setSession(c *gin.Context, id string, maxAge int) {
-	http.SetCookie(c.Writer, &http.Cookie{Name: sessionCookie, Value: id, Path: "/", MaxAge: maxAge, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: c.Request.TLS != nil})
-}
-
-// localPath keeps a redirect on this server.
-func localPath(next string) string {
-	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n") {
-		return "/upload"
-	}
-	return next
 }

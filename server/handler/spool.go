@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -48,8 +49,9 @@ func spool(c *gin.Context, dir string, accept func(fields map[string]string) err
 	if c.Request.ContentLength > MaxUploadBytes {
 		return out, tooLarge()
 	}
-	body := http.MaxBytesReader(c.Writer, c.Request.Body, MaxUploadBytes)
-	c.Request.Body = body
+	patient := newPatience(c)
+	defer patient.end()
+	c.Request.Body = http.MaxBytesReader(c.Writer, patient, MaxUploadBytes)
 	parts, err := c.Request.MultipartReader()
 	if err != nil {
 		return out, &httpError{status: http.StatusUnsupportedMediaType, detail: "Send multipart/form-data with one or more parts named file."}
@@ -104,6 +106,37 @@ func spoolFile(part *multipart.Part, dir string, n int) (upload.File, error) {
 	}
 	return upload.File{Name: fileName(part.FileName()), Path: path, Size: size, SHA256: hex.EncodeToString(h.Sum(nil))}, f.Close()
 }
+
+// patience reads an upload for as long as it keeps coming: the server's time-outs are
+// for small requests.
+type patience struct {
+	io.ReadCloser
+	control *http.ResponseController
+	set     time.Time
+}
+
+// idleUpload is how long an upload may pause.
+const idleUpload = time.Minute
+
+func newPatience(c *gin.Context) *patience {
+	p := &patience{ReadCloser: c.Request.Body, control: http.NewResponseController(c.Writer)}
+	// A recorder in a test has no deadlines; a connection always has.
+	_ = p.control.SetWriteDeadline(time.Time{})
+	return p
+}
+
+// Read implements io.Reader.
+func (p *patience) Read(b []byte) (int, error) {
+	if now := time.Now(); now.Sub(p.set) > idleUpload/10 {
+		p.set = now
+		_ = p.control.SetReadDeadline(now.Add(idleUpload))
+	}
+	return p.ReadCloser.Read(b)
+}
+
+// end leaves the connection open for as long as the answer takes to find: an end of
+// the read deadline would cancel the request.
+func (p *patience) end() { _ = p.control.SetReadDeadline(time.Time{}) }
 
 // fileName is an uploaded name as shown: its last element, in valid text.
 func fileName(s string) string {

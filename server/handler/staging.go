@@ -1,11 +1,14 @@
 package handler
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"rebench/internal/ingest"
@@ -16,16 +19,34 @@ import (
 // stageLife is how long files wait for their confirmation.
 const stageLife = 24 * time.Hour
 
+const (
+	// maxStaged bounds the disk that waiting uploads take together.
+	maxStaged = 16 << 30
+	// decodings is how many uploads are decoded at once: each may hold some megabytes.
+	decodings = 2
+	// sweepEvery is how often expired uploads are looked for.
+	sweepEvery = 10 * time.Minute
+)
+
 // uploads keeps files on disk: for the length of a request, or staged from preview
-// to confirmation.
+// to confirmation, and does the work on staged ones in the background.
 type uploads struct {
 	dir     string
 	service *upload.Service
+	log     *slog.Logger
+	turns   chan struct{}
+
+	ctx    context.Context // of background work
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	jobs   map[string]*job // by stage
 }
 
 // newUploads prepares dir and removes what the last process left half done.
-func newUploads(dir string, service *upload.Service) (*uploads, error) {
-	u := &uploads{dir: dir, service: service}
+func newUploads(dir string, service *upload.Service, log *slog.Logger) (*uploads, error) {
+	u := &uploads{dir: dir, service: service, log: log, turns: make(chan struct{}, decodings), jobs: map[string]*job{}}
+	u.ctx, u.cancel = context.WithCancel(context.Background())
 	if err := os.RemoveAll(u.temp()); err != nil {
 		return nil, err
 	}
@@ -36,18 +57,65 @@ func newUploads(dir string, service *upload.Service) (*uploads, error) {
 	}
 	service.TempDir = u.temp()
 	u.expire()
+	u.wg.Go(u.sweep)
 	return u, nil
 }
+
+// stop ends background work and waits for it.
+func (u *uploads) stop() {
+	u.cancel()
+	u.wg.Wait()
+}
+
+func (u *uploads) sweep() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-u.ctx.Done():
+			return
+		case <-tick.C:
+			u.expire()
+		}
+	}
+}
+
+// enter waits for a turn to decode files; leave ends it.
+func (u *uploads) enter(ctx context.Context) error {
+	select {
+	case u.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (u *uploads) leave() { <-u.turns }
 
 func (u *uploads) temp() string   { return filepath.Join(u.dir, "temp") }
 func (u *uploads) staged() string { return filepath.Join(u.dir, "staged") }
 
 func (u *uploads) tempDir() (string, error) { return os.MkdirTemp(u.temp(), "upload-") }
 
+// full reports whether waiting uploads leave no room for another.
+func (u *uploads) full() bool {
+	var total int64
+	_ = filepath.WalkDir(u.staged(), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil // what has just gone takes no room
+	})
+	return total > maxStaged
+}
+
 // stage is an upload between preview and confirmation.
 type stage struct {
 	ID          string         `json:"id"`
 	Author      string         `json:"author"`
+	Trusted     bool           `json:"trusted"`
 	At          time.Time      `json:"at"`
 	Files       []upload.File  `json:"files"`
 	Mapping     ingest.Mapping `json:"mapping"`
@@ -58,7 +126,7 @@ type stage struct {
 }
 
 func (st *stage) options() upload.Options {
-	return upload.Options{Mapping: st.Mapping, Author: st.Author, Partial: st.Partial, MakeCurrent: st.MakeCurrent}
+	return upload.Options{Mapping: st.Mapping, Author: st.Author, Trusted: st.Trusted, Ref: st.ID[:16], Partial: st.Partial, MakeCurrent: st.MakeCurrent}
 }
 
 const stageFile = "stage.json"
@@ -136,7 +204,12 @@ func (u *uploads) finish(st *stage, report *upload.Report) error {
 	return nil
 }
 
-func (u *uploads) discard(id string) error { return os.RemoveAll(filepath.Join(u.staged(), id)) }
+func (u *uploads) discard(id string) error {
+	u.mu.Lock()
+	delete(u.jobs, id)
+	u.mu.Unlock()
+	return os.RemoveAll(filepath.Join(u.staged(), id))
+}
 
 // expire removes stages that nobody confirmed in time.
 func (u *uploads) expire() {
@@ -146,7 +219,9 @@ func (u *uploads) expire() {
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > stageLife {
-			_ = u.discard(e.Name())
+			if err := u.discard(e.Name()); err != nil {
+				u.log.Warn("remove an expired upload", "error", err.Error())
+			}
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package handler
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -23,20 +23,21 @@ func (s *Server) writeRoutes(r *gin.Engine) {
 	r.POST(apiPrefix+"/attempts/:id/flags", s.handle(s.postFlag))
 	r.POST(apiPrefix+"/attempts/:id/current", s.handle(s.postCurrent))
 	r.POST("/attempts/:id/flags", s.handle(s.flagForm))
+	r.Match(reads, "/login", s.handle(s.loginPage))
 	r.POST("/login", s.handle(s.login))
 	r.POST("/logout", s.handle(s.logout))
-	r.Match(reads, "/login", s.handle(func(c *gin.Context) error { c.Redirect(http.StatusSeeOther, "/upload"); return nil }))
 	r.Match(reads, "/upload", s.handle(s.uploadPage))
 	r.POST("/upload", s.handle(s.stageUpload))
 	r.Match(reads, "/upload/:id", s.handle(s.previewPage))
+	r.Match(reads, "/upload/:id/progress", s.handle(s.progress))
 	r.POST("/upload/:id", s.handle(s.changeStage))
 	r.Match(reads, "/audit", s.handle(s.auditPage))
-	r.Match(reads, "/audit.json", s.handle(s.auditPage))
-	r.Match(reads, "/audit.csv", s.handle(s.auditPage))
+	r.Match(reads, "/audit.json", s.handle(s.auditJSON))
+	r.Match(reads, "/audit.csv", s.handle(s.auditCSV))
 }
 
 // privatePage renders a page that depends on who reads it.
-func (s *Server) privatePage(c *gin.Context, title, path string, build func(p view.Page) templ.Component) error {
+func (s *Server) privatePage(c *gin.Context, status int, title, path string, build func(p view.Page) templ.Component) error {
 	revision, err := s.db.LatestRevision(c.Request.Context())
 	if err != nil {
 		return err
@@ -47,15 +48,8 @@ func (s *Server) privatePage(c *gin.Context, title, path string, build func(p vi
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.Data(http.StatusOK, "text/html; charset=utf-8", []byte(buf.String()))
+	c.Data(status, "text/html; charset=utf-8", []byte(buf.String()))
 	return nil
-}
-
-func who(x *session) view.Session {
-	if x == nil {
-		return view.Session{}
-	}
-	return view.Session{Name: x.token.Name, Scope: string(x.token.Scope), CSRF: x.csrf}
 }
 
 func (s *Server) uploadPage(c *gin.Context) error {
@@ -63,8 +57,14 @@ func (s *Server) uploadPage(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	d := view.UploadData{Session: who(x), MaxBytes: MaxUploadBytes, MaxFiles: MaxUploadFiles}
-	return s.privatePage(c, "Upload", "/upload", func(p view.Page) templ.Component { return view.Upload(p, d) })
+	d := view.UploadData{Session: s.who(c, x), Limits: uploadLimits}
+	return s.privatePage(c, http.StatusOK, "Upload", "/upload", func(p view.Page) templ.Component { return view.Upload(p, d) })
+}
+
+// uploadLimits are stated on the page.
+var uploadLimits = view.UploadLimits{
+	Bytes: MaxUploadBytes, Files: MaxUploadFiles, Line: ingest.MaxRowBytes, Depth: ingest.MaxDepth, Attempts: ingest.MaxAttempts,
+	Unpacked: ingest.MaxDecompressed, Ratio: ingest.MaxRatio, PerMinute: changesPerMinute, Life: stageLife,
 }
 
 // stageUpload takes files and leads to their preview; nothing is imported yet.
@@ -73,7 +73,13 @@ func (s *Server) stageUpload(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if !s.limits.allow(x.token.ID) {
+		return tooMany(c)
+	}
 	s.uploads.expire()
+	if s.uploads.full() {
+		return &httpError{status: http.StatusInsufficientStorage, detail: "Too many uploads are waiting for their confirmation; confirm or discard some, or try again later."}
+	}
 	dir, err := s.uploads.tempDir()
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func (s *Server) stageUpload(c *gin.Context) error {
 	if len(u.files) == 0 {
 		return rebench.Errorf(rebench.CodeInvalid, "no file was chosen")
 	}
-	st := &stage{Author: x.token.Name, Files: u.files}
+	st := &stage{Author: x.token.Name, Trusted: x.token.Trusted, Files: u.files}
 	if err := s.uploads.keep(dir, st); err != nil {
 		return err
 	}
@@ -115,7 +121,7 @@ func (s *Server) previewPage(c *gin.Context) error {
 		return err
 	}
 	if x == nil {
-		c.Redirect(http.StatusSeeOther, "/upload")
+		c.Redirect(http.StatusSeeOther, "/login?next="+c.Request.URL.EscapedPath())
 		return nil
 	}
 	st, err := s.stageOf(c, x)
@@ -125,21 +131,75 @@ func (s *Server) previewPage(c *gin.Context) error {
 	return s.showStage(c, x, st, "")
 }
 
-// showStage shows what the files would do, or did.
+// showStage shows what the files would do, or did, or how far the work on them is.
 func (s *Server) showStage(c *gin.Context, x *session, st *stage, problem string) error {
-	d := view.PreviewData{Session: who(x), ID: st.ID, Report: st.Done, Done: st.Done != nil, Mapping: st.Mapping, Partial: st.Partial,
-		MakeCurrent: st.MakeCurrent, Problem: problem}
-	if st.Done == nil {
-		report, err := s.uploads.service.Plan(c.Request.Context(), st.Files, st.options())
-		if err != nil && !errors.Is(err, upload.ErrFaulty) {
+	ctx := c.Request.Context()
+	d := view.PreviewData{Session: s.who(c, x), ID: st.ID, Mapping: st.Mapping, Partial: st.Partial, MakeCurrent: st.MakeCurrent, Problem: problem}
+	for _, f := range st.Files {
+		d.Names = append(d.Names, f.Name)
+	}
+	if st.Done != nil {
+		d.Report, d.Done = st.Done, true
+	} else {
+		revision, err := s.db.LatestRevision(ctx)
+		if err != nil {
 			return err
 		}
-		d.Report, d.Refused = report, err != nil
+		j, err := s.uploads.plan(st, revision.ID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !j.wait(ctx):
+			d.Working = &view.Progress{Imports: j.imports, Done: j.done.Load(), Total: j.total.Load()}
+		case j.err != nil && !errors.Is(j.err, upload.ErrFaulty):
+			return j.err
+		default:
+			d.Report, d.Refused, d.Done = j.report, j.err != nil, j.imports && j.err == nil
+		}
 	}
-	return s.privatePage(c, "Upload", "/upload/"+st.ID, func(p view.Page) templ.Component { return view.Preview(p, d) })
+	if d.Working == nil && !d.Done {
+		saved, err := s.db.Mappings(ctx, maxSavedMappings)
+		if err != nil {
+			return err
+		}
+		for _, m := range saved {
+			d.Saved = append(d.Saved, m.Name)
+		}
+	}
+	status := http.StatusOK
+	if problem != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	return s.privatePage(c, status, "Upload", "/upload/"+st.ID, func(p view.Page) templ.Component { return view.Preview(p, d) })
 }
 
-// changeStage handles the preview's form: apply a mapping, confirm, or discard.
+// progress says how far the work on a staged upload is.
+func (s *Server) progress(c *gin.Context) error {
+	x, err := s.session(c)
+	if err != nil {
+		return err
+	}
+	if x == nil {
+		return rebench.Errorf(rebench.CodeUnauthorized, "log in with a token first")
+	}
+	st, err := s.stageOf(c, x)
+	if err != nil {
+		return err
+	}
+	out := gin.H{"done": int64(1), "total": int64(1), "over": true}
+	s.uploads.mu.Lock()
+	j := s.uploads.jobs[st.ID]
+	s.uploads.mu.Unlock()
+	if j != nil && !j.over() {
+		out = gin.H{"done": j.done.Load(), "total": j.total.Load(), "over": false}
+	}
+	c.Header("Cache-Control", "no-store")
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// changeStage handles the preview's form: answer what is missing, confirm, or discard.
 func (s *Server) changeStage(c *gin.Context) error {
 	x, err := s.sessionFor(c, store.ScopeUpload)
 	if err != nil {
@@ -153,84 +213,115 @@ func (s *Server) changeStage(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if st.Done != nil {
+		if c.PostForm("do") != "discard" {
+			c.Redirect(http.StatusSeeOther, "/upload/"+st.ID) // a second click
+			return nil
+		}
+	} else {
+		st.Partial, st.MakeCurrent = c.PostForm("partial") != "", c.PostForm("make_current") != ""
+	}
 	switch c.PostForm("do") {
 	case "discard":
-		if err := s.uploads.discard(st.ID); err != nil {
-			return err
+		err = s.discardStage(st)
+		if err == nil {
+			c.Redirect(http.StatusSeeOther, "/upload")
 		}
-		c.Redirect(http.StatusSeeOther, "/upload")
-		return nil
-	case "map", "confirm":
+		return err
+	case "map", "save", "reuse":
+		if problem, err := s.mapStage(c, x, st); problem != "" || err != nil {
+			if err != nil {
+				return err
+			}
+			return s.showStage(c, x, st, problem)
+		}
+		err = s.uploads.save(st)
+	case "again":
+		err = s.uploads.save(st)
+	case "confirm":
+		return s.confirmStage(c, x, st)
 	default:
 		return rebench.Errorf(rebench.CodeInvalid, "unknown action %q", shorten(c.PostForm("do")))
 	}
-	if st.Done != nil {
-		return rebench.Errorf(rebench.CodeConflict, "this upload was imported already")
+	if err == nil {
+		c.Redirect(http.StatusSeeOther, "/upload/"+st.ID)
 	}
-	if c.PostForm("do") == "map" {
-		if st.Mapping, err = mappingOf(c); err != nil {
-			return s.showStage(c, x, st, err.Error())
-		}
-	}
-	st.Partial, st.MakeCurrent = c.PostForm("partial") != "", c.PostForm("make_current") != ""
-	if c.PostForm("do") == "confirm" {
-		report, err := s.uploads.service.Import(c.Request.Context(), st.Files, st.options())
-		if errors.Is(err, upload.ErrFaulty) {
-			return s.showStage(c, x, st, "Nothing was imported: the files have faults.")
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.uploads.finish(st, report); err != nil {
-			return err
-		}
-	} else if err := s.uploads.save(st); err != nil {
-		return err
-	}
-	c.Redirect(http.StatusSeeOther, "/upload/"+st.ID)
-	return nil
+	return err
 }
 
-// mappingOf reads the preview's mapping form.
-func mappingOf(c *gin.Context) (ingest.Mapping, error) {
-	value := func(name string) string { return strings.TrimSpace(c.PostForm(name)) }
-	m := ingest.Mapping{AttemptID: value("attempt_id"), Environment: value("environment"), Profile: value("profile"),
-		StartedAt: value("started_at"), Zone: value("zone"), ScoreKey: value("score_key")}
-	if name := value("agent"); name != "" {
-		m.Agent = &ingest.MappingAgent{Name: name, Model: value("model"), Scaffold: value("scaffold")}
+func (s *Server) discardStage(st *stage) error {
+	s.uploads.mu.Lock()
+	j := s.uploads.jobs[st.ID]
+	s.uploads.mu.Unlock()
+	if j != nil && j.imports && !j.over() {
+		return rebench.Errorf(rebench.CodeConflict, "this upload is being imported and can no longer be discarded")
 	}
-	if cohort := value("cohort"); cohort != "" {
-		m.Human = &ingest.MappingHuman{Cohort: cohort}
+	return s.uploads.discard(st.ID)
+}
+
+// confirmStage imports a staged upload. A short one is done when the page comes back.
+func (s *Server) confirmStage(c *gin.Context, x *session, st *stage) error {
+	j, err := s.uploads.confirm(st)
+	if rebench.ErrorCode(err) == rebench.CodeConflict { // a second click
+		c.Redirect(http.StatusSeeOther, "/upload/"+st.ID)
+		return nil
 	}
-	number := func(name string) (*float64, error) {
-		text := value(name)
-		if text == "" {
-			return nil, nil
+	if err != nil {
+		return err
+	}
+	if !j.wait(c.Request.Context()) || j.err == nil {
+		c.Redirect(http.StatusSeeOther, "/upload/"+st.ID)
+		return nil
+	}
+	if !errors.Is(j.err, upload.ErrFaulty) {
+		return j.err
+	}
+	s.auditRefusal(c.Request.Context(), st.Author, st.Files, j.report)
+	return s.showStage(c, x, st, "Nothing was imported: the files have faults.")
+}
+
+// maxSavedMappings is how many saved mappings are offered.
+const maxSavedMappings = 100
+
+// mapStage takes the answers of the mapping form, or saved ones; problem is what is
+// wrong with them.
+func (s *Server) mapStage(c *gin.Context, x *session, st *stage) (problem string, err error) {
+	if c.PostForm("do") == "reuse" {
+		saved, err := s.db.Mapping(c.Request.Context(), c.PostForm("saved"))
+		if rebench.ErrorCode(err) == rebench.CodeNotFound {
+			return err.Error(), nil
 		}
-		x, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, rebench.Errorf(rebench.CodeInvalid, "%s: found %q, expected a number", name, shorten(text))
+			return "", err
 		}
-		return &x, nil
+		st.Mapping, err = ingest.ParseMapping([]byte(saved.Mapping))
+		return "", err
 	}
-	limit, err := number("time_limit_min")
+	m, err := mappingOf(c)
 	if err != nil {
-		return m, err
+		return err.Error(), nil
 	}
-	if limit != nil {
-		seconds := *limit * 60
-		m.TimeLimitS = &seconds
+	st.Mapping = m
+	if c.PostForm("do") != "save" {
+		return "", nil
 	}
-	start, err := number("start_raw")
+	name := strings.TrimSpace(c.PostForm("save_as"))
+	if name == "" || len(name) > maxText {
+		return "give the answers a name of 1 to 200 characters to save them under", nil
+	}
+	b, err := json.Marshal(reusable(m))
 	if err != nil {
-		return m, err
+		return "", err
 	}
-	reference, err := number("reference_raw")
-	if err != nil {
-		return m, err
+	err = s.db.SaveMapping(c.Request.Context(), store.SavedMapping{Name: name, Author: x.token.Name, Mapping: string(b)})
+	if rebench.ErrorCode(err) == rebench.CodeConflict {
+		return err.Error(), nil
 	}
-	if start != nil || reference != nil {
-		m.Scoring = &ingest.MappingScoring{StartRaw: start, ReferenceRaw: reference}
-	}
-	return ingest.CheckMapping(m)
+	return "", err
+}
+
+// reusable is a mapping without what belongs to one attempt or to one file.
+func reusable(m ingest.Mapping) ingest.Mapping {
+	m.AttemptID, m.StartedAt, m.Files = "", "", nil
+	return m
 }

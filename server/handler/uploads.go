@@ -2,13 +2,14 @@ package handler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,27 +20,28 @@ import (
 	"rebench/internal/upload"
 )
 
-// uploadAnswer is the body of a successful upload.
-type uploadAnswer struct {
-	UploadID string `json:"upload_id"`
-	DryRun   bool   `json:"dry_run"`
-	*upload.Report
-}
-
 // postUpload imports files or, with dry_run, tells what importing would do.
 func (s *Server) postUpload(c *gin.Context) error {
-	token, err := s.bearer(c, store.ScopeUpload)
+	token, err := s.uploader(c)
 	if err != nil {
 		return err
-	}
-	if !s.limits.allow(token.ID) {
-		c.Header("Retry-After", "1")
-		return &httpError{status: http.StatusTooManyRequests, detail: fmt.Sprintf("More than %d uploads a minute by this token; try again in a moment.", uploadsPerMinute)}
 	}
 	flags, err := uploadFlags(c)
 	if err != nil {
 		return err
 	}
+	key := c.GetHeader("Idempotency-Key")
+	if len(key) > maxText {
+		return rebench.Errorf(rebench.CodeInvalid, "the Idempotency-Key is longer than %d characters", maxText)
+	}
+	if flags["dry_run"] {
+		key = "" // a dry run can be repeated anyway
+	}
+	o := once{s: s, token: token, key: key}
+	if err := o.claim(c.Request.Context()); err != nil {
+		return err
+	}
+	defer o.release()
 	dir, err := s.uploads.tempDir()
 	if err != nil {
 		return err
@@ -51,46 +53,91 @@ func (s *Server) postUpload(c *gin.Context) error {
 	}
 	for name := range u.fields {
 		if name != "mapping" {
-			return &ParamError{Faults: []ParamFault{{Parameter: name, Code: "unknown_parameter", Allowed: []string{"file", "mapping"}}}}
+			return &ParamError{Faults: []ParamFault{{Parameter: name, Code: "unknown_parameter", Expected: "a part of the request", Allowed: []string{"file", "mapping"}}}}
 		}
 	}
-	key := c.GetHeader("Idempotency-Key")
-	if key == "" || flags["dry_run"] {
-		status, body, err := s.runUpload(c.Request.Context(), token, u, flags)
-		if err != nil {
-			return err
-		}
-		c.Data(status, "application/json; charset=utf-8", body)
-		return nil
+	o.digest = fmt.Sprintf("%s %v", u.digest(), flags)
+	if o.known != nil {
+		return o.repeat(c)
 	}
-	return s.onceOnly(c, token, key, u, flags)
+	return s.runUpload(c, dir, u, flags, &o)
 }
 
-// onceOnly answers an upload with an idempotency key: the first time by doing it,
-// later by repeating the answer.
-func (s *Server) onceOnly(c *gin.Context, token store.Token, key string, u spooled, flags map[string]bool) error {
-	if len(key) > maxText {
-		return rebench.Errorf(rebench.CodeInvalid, "the Idempotency-Key is longer than %d characters", maxText)
+// uploader returns the token of an upload that is within its rate.
+func (s *Server) uploader(c *gin.Context) (store.Token, error) {
+	token, err := s.bearer(c, store.ScopeUpload)
+	if err == nil && !s.limits.allow(token.ID) {
+		err = tooMany(c)
 	}
-	ctx := c.Request.Context()
-	known, err := s.db.ClaimKey(ctx, token, key, fmt.Sprintf("%s %v", u.digest(), flags), s.started)
+	return token, err
+}
+
+func tooMany(c *gin.Context) error {
+	c.Header("Retry-After", "1")
+	return &httpError{status: http.StatusTooManyRequests, detail: fmt.Sprintf("More than %d changes a minute by this token; try again in a moment.", changesPerMinute)}
+}
+
+// keyLife is how long an answer is kept for its idempotency key.
+const keyLife = 30 * 24 * time.Hour
+
+// once makes sure that an upload with an idempotency key is done once and answered
+// the same every time. Without a key it does nothing.
+type once struct {
+	s      *Server
+	token  store.Token
+	key    string
+	digest string        // of the request, once it is known
+	known  *store.Answer // of the first time
+	kept   bool
+}
+
+func (o *once) claim(ctx context.Context) (err error) {
+	if o.key != "" {
+		o.known, err = o.s.db.ClaimKey(ctx, o.token, o.key, o.s.started)
+	}
+	o.kept = o.key == "" || err != nil || o.known != nil
+	return err
+}
+
+// repeat answers as the first time.
+func (o *once) repeat(c *gin.Context) error {
+	if o.known.Digest != o.digest {
+		return rebench.Errorf(rebench.CodeConflict, "the Idempotency-Key was used for another request; use a new one")
+	}
+	body, err := unpack(o.known.Body)
 	if err != nil {
 		return err
 	}
-	if known != nil {
-		c.Header("Idempotent-Replayed", "true")
-		c.Data(known.Status, "application/json; charset=utf-8", known.Body)
+	defer body.Close()
+	c.Header("Idempotent-Replayed", "true")
+	return sendJSON(c, o.known.Status, body)
+}
+
+// keep stores the answer, which is read.
+func (o *once) keep(ctx context.Context, status int, body io.ReadSeeker) error {
+	if o.key == "" {
 		return nil
 	}
-	status, body, err := s.runUpload(ctx, token, u, flags)
+	b, err := pack(body)
 	if err != nil {
-		return errors.Join(err, s.db.ReleaseKey(context.WithoutCancel(ctx), token, key))
-	}
-	if err := s.db.KeepAnswer(context.WithoutCancel(ctx), token, key, store.Answer{Status: status, Body: body}); err != nil {
 		return err
 	}
-	c.Data(status, "application/json; charset=utf-8", body)
-	return nil
+	if err := o.s.db.KeepAnswer(context.WithoutCancel(ctx), o.token, o.key, store.Answer{Digest: o.digest, Status: status, Body: b}); err != nil {
+		return err
+	}
+	o.kept = true
+	_, err = body.Seek(0, io.SeekStart)
+	return err
+}
+
+// release gives the key back unless there is an answer to it.
+func (o *once) release() {
+	if o.kept {
+		return
+	}
+	if err := o.s.db.ReleaseKey(context.Background(), o.token, o.key); err != nil {
+		o.s.log.Error("release an idempotency key", "error", err.Error())
+	}
 }
 
 // uploadFlags are the switches in the address.
@@ -116,29 +163,57 @@ func uploadFlags(c *gin.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// runUpload plans or imports a spooled upload and returns the answer.
-func (s *Server) runUpload(ctx context.Context, token store.Token, u spooled, flags map[string]bool) (status int, body []byte, err error) {
+// runUpload plans or imports a spooled upload and sends the answer.
+func (s *Server) runUpload(c *gin.Context, dir string, u spooled, flags map[string]bool, once *once) error {
 	if len(u.files) == 0 {
-		return 0, nil, &uploadError{faults: []attemptlog.Fault{{File: "request", Code: "missing_field", Field: "file", Detail: "found no part named file, expected one or more"}}}
+		return &uploadError{faults: []attemptlog.Fault{{File: "request", Code: "missing_field", Field: "file", Detail: "found no part named file, expected one or more"}}}
 	}
 	m, err := ingest.ParseMapping([]byte(u.fields["mapping"]))
 	if err != nil {
-		return 0, nil, &uploadError{faults: []attemptlog.Fault{{File: "mapping", Field: "mapping", Code: "bad_mapping", Detail: err.Error()}}}
+		return &uploadError{faults: []attemptlog.Fault{{File: "mapping", Field: "mapping", Code: "bad_mapping", Detail: err.Error()}}}
 	}
-	o := upload.Options{Mapping: m, Author: token.Name, Partial: flags["partial"], MakeCurrent: flags["make_current"]}
+	ctx := c.Request.Context()
+	if err := s.uploads.enter(ctx); err != nil {
+		return err
+	}
+	defer s.uploads.leave()
+	a, err := newAnswer(dir)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	o := upload.Options{Mapping: m, Author: once.token.Name, Trusted: once.token.Trusted, Ref: randomID(), Partial: flags["partial"], MakeCurrent: flags["make_current"], Keep: a.keep}
 	do, status := s.uploads.service.Import, http.StatusCreated
 	if flags["dry_run"] {
 		do, status = s.uploads.service.Plan, http.StatusOK
 	}
 	report, err := do(ctx, u.files, o)
 	if errors.Is(err, upload.ErrFaulty) {
-		return 0, nil, &uploadError{faults: report.Errors, report: report}
+		if !flags["dry_run"] {
+			s.auditRefusal(ctx, o.Author, u.files, report)
+		}
+		return &uploadError{faults: report.Errors, report: report}
 	}
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
-	body, err = json.Marshal(uploadAnswer{UploadID: randomID(), DryRun: flags["dry_run"], Report: report})
-	return status, body, err
+	body, err := a.write(o.Ref, flags["dry_run"], report)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := once.keep(ctx, status, body); err != nil {
+		return err
+	}
+	return sendJSON(c, status, body)
+}
+
+// auditRefusal puts on record that an upload was refused, and why.
+func (s *Server) auditRefusal(ctx context.Context, author string, files []upload.File, report *upload.Report) {
+	e := rebench.AuditEvent{Actor: author, Action: "upload refused", Object: upload.Names(files), Detail: (&uploadError{faults: report.Errors}).Error()}
+	if err := s.db.AddAudit(context.WithoutCancel(ctx), e); err != nil {
+		s.log.ErrorContext(ctx, "record a refused upload", "error", err.Error())
+	}
 }
 
 // uploadError is what is wrong with the content of an upload.

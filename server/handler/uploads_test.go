@@ -68,20 +68,20 @@ func form(t *testing.T, fields map[string]string, files map[string]string) (io.R
 	return &buf, w.FormDataContentType()
 }
 
-type answer struct {
+type reply struct {
 	status int
 	header http.Header
 	body   string
 	json   map[string]any
 }
 
-func (a answer) count(member string) int {
+func (a reply) count(member string) int {
 	list, _ := a.json[member].([]any)
 	return len(list)
 }
 
 // code is the code of the first error.
-func (a answer) code() string {
+func (a reply) code() string {
 	list, _ := a.json["errors"].([]any)
 	if len(list) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func (a answer) code() string {
 	return code
 }
 
-func (s uploadSite) post(t *testing.T, path, secret, key string, body io.Reader, contentType string) answer {
+func (s uploadSite) post(t *testing.T, path, secret, key string, body io.Reader, contentType string) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, body)
 	if err != nil {
@@ -113,12 +113,12 @@ func (s uploadSite) post(t *testing.T, path, secret, key string, body io.Reader,
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := answer{status: res.StatusCode, header: res.Header, body: string(b)}
+	a := reply{status: res.StatusCode, header: res.Header, body: string(b)}
 	_ = json.Unmarshal(b, &a.json)
 	return a
 }
 
-func (s uploadSite) upload(t *testing.T, query, key string, fields, files map[string]string) answer {
+func (s uploadSite) upload(t *testing.T, query, key string, fields, files map[string]string) reply {
 	t.Helper()
 	body, contentType := form(t, fields, files)
 	return s.post(t, "/api/v1/uploads"+query, s.secret[store.ScopeUpload], key, body, contentType)
@@ -236,14 +236,14 @@ func TestTwoIdenticalUploadsAtOnce(t *testing.T) {
 func TestUploadsAreLimitedByToken(t *testing.T) {
 	s := newUploadSite(t, testutil.EmptyStore(t))
 	limited := 0
-	for range uploadsPerMinute + 20 {
+	for range changesPerMinute + 20 {
 		body, contentType := form(t, nil, nil)
 		if a := s.post(t, "/api/v1/uploads", s.secret[store.ScopeUpload], "", body, contentType); a.status == http.StatusTooManyRequests {
 			limited++
 		}
 	}
 	if limited == 0 || limited > 20 {
-		t.Errorf("%d of %d requests were refused, want some of the last 20", limited, uploadsPerMinute+20)
+		t.Errorf("%d of %d requests were refused, want some of the last 20", limited, changesPerMinute+20)
 	}
 	body, contentType := form(t, nil, map[string]string{"r.jsonl": rows(0.5, 1)})
 	if a := s.post(t, "/api/v1/uploads", s.secret[store.ScopeAdmin], "", body, contentType); a.status != 201 {
@@ -274,6 +274,19 @@ func bodyOf(t *testing.T, res *http.Response, err error) (int, string, string) {
 	return res.StatusCode, res.Request.URL.Path, string(b)
 }
 
+// logIn sends the log-in form and returns where it led.
+func (s uploadSite) logIn(t *testing.T, b *http.Client, token, next string) (status int, path, page string) {
+	t.Helper()
+	res, err := b.Get(s.URL + "/login")
+	_, _, page = bodyOf(t, res, err)
+	csrf := csrfValue.FindStringSubmatch(page)
+	if csrf == nil {
+		t.Fatalf("no log-in form: %s", page)
+	}
+	res, err = b.PostForm(s.URL+"/login", url.Values{"csrf": {csrf[1]}, "token": {token}, "next": {next}})
+	return bodyOf(t, res, err)
+}
+
 var csrfValue = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
 func TestUploadThroughThePages(t *testing.T) {
@@ -283,12 +296,14 @@ func TestUploadThroughThePages(t *testing.T) {
 	if _, _, page := bodyOf(t, res, err); !strings.Contains(page, "Access token") {
 		t.Error("the page does not ask for a token")
 	}
-	res, err = b.PostForm(s.URL+"/login", url.Values{"token": {"wrong"}})
-	if status, _, _ := bodyOf(t, res, err); status != 401 {
+	res, err = b.PostForm(s.URL+"/login", url.Values{"token": {s.secret[store.ScopeUpload]}})
+	if status, _, _ := bodyOf(t, res, err); status != 403 {
+		t.Errorf("a log-in without its form's token: %d", status)
+	}
+	if status, _, page := s.logIn(t, b, "wrong", ""); status != 401 || !strings.Contains(page, "unknown or revoked") {
 		t.Errorf("a wrong token: %d", status)
 	}
-	res, err = b.PostForm(s.URL+"/login", url.Values{"token": {s.secret[store.ScopeUpload]}, "next": {"//evil.example/"}})
-	_, path, page := bodyOf(t, res, err)
+	_, path, page := s.logIn(t, b, s.secret[store.ScopeUpload], "//evil.example/")
 	csrf := csrfValue.FindStringSubmatch(page)
 	if path != "/upload" || csrf == nil {
 		t.Fatalf("after the log-in: %s", path)
@@ -331,8 +346,7 @@ func TestUploadThroughThePages(t *testing.T) {
 		t.Errorf("files stay after the import: %v", files)
 	}
 	other := s.browser(t)
-	res, err = other.PostForm(s.URL+"/login", url.Values{"token": {s.secret[store.ScopeAdmin]}})
-	bodyOf(t, res, err)
+	s.logIn(t, other, s.secret[store.ScopeAdmin], "")
 	res, err = other.Get(s.URL + preview)
 	if status, _, _ := bodyOf(t, res, err); status != 404 {
 		t.Errorf("another's upload: %d", status)
@@ -350,7 +364,7 @@ func TestUploadThroughThePages(t *testing.T) {
 func TestFlagsThroughTheAPI(t *testing.T) {
 	s := newUploadSite(t, testutil.EmptyStore(t))
 	s.upload(t, "", "", nil, map[string]string{"r.jsonl": rows(0.5, 1)})
-	flag := func(secret, body string) answer {
+	flag := func(secret, body string) reply {
 		t.Helper()
 		return s.post(t, "/api/v1/attempts/metr-rebench:1/flags", secret, "", strings.NewReader(body), "application/json")
 	}

@@ -1,0 +1,94 @@
+package handler
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/gin-gonic/gin"
+
+	"rebench/internal/rebench"
+	"rebench/web/view"
+)
+
+// auditPerPage is the length of one page of the audit trail.
+const auditPerPage = 200
+
+// auditEvents returns one page of who changed what, newest first, and the id to go on
+// before, 0 at the end.
+func (s *Server) auditEvents(c *gin.Context) (events []rebench.AuditEvent, next int64, err error) {
+	var before int64
+	for name := range c.Request.URL.Query() {
+		if name != "before" {
+			return nil, 0, &ParamError{Faults: []ParamFault{{Parameter: name, Code: "unknown_parameter", Found: shorten(name), Expected: "a parameter of the audit trail", Allowed: []string{"before"}}}}
+		}
+	}
+	if text := c.Query("before"); text != "" {
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return nil, 0, &ParamError{Faults: []ParamFault{{Parameter: "before", Code: "malformed", Found: shorten(text), Expected: "the id of an event"}}}
+		}
+	}
+	if events, err = s.db.AuditEvents(c.Request.Context(), before, auditPerPage); err != nil {
+		return nil, 0, err
+	}
+	if len(events) == auditPerPage {
+		next = events[len(events)-1].ID
+	}
+	c.Header("Cache-Control", "no-store")
+	return events, next, nil
+}
+
+func (s *Server) auditPage(c *gin.Context) error {
+	events, next, err := s.auditEvents(c)
+	if err != nil {
+		return err
+	}
+	return s.privatePage(c, http.StatusOK, "Audit trail", "/audit", func(p view.Page) templ.Component {
+		return view.Audit(p, view.AuditData{Events: events, Next: next})
+	})
+}
+
+// auditJSON serves a page of events; next_before leads to the next.
+func (s *Server) auditJSON(c *gin.Context) error {
+	events, next, err := s.auditEvents(c)
+	if err != nil {
+		return err
+	}
+	out := gin.H{"events": events}
+	if next > 0 {
+		out["next_before"] = next
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// auditCSV serves the whole trail.
+func (s *Server) auditCSV(c *gin.Context) error {
+	events, next, err := s.auditEvents(c)
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
+	c.Header("Content-Disposition", `attachment; filename="rebench-audit.csv"`)
+	w := csv.NewWriter(c.Writer)
+	w.UseCRLF = true
+	_ = w.Write([]string{"id", "at", "actor", "action", "object", "detail"}) // errors stick to w
+	for {
+		for _, e := range events {
+			_ = w.Write([]string{strconv.FormatInt(e.ID, 10), e.At.Format(timeFormat), textCell(e.Actor), textCell(e.Action), textCell(e.Object), textCell(e.Detail)})
+		}
+		if next == 0 {
+			break
+		}
+		if events, err = s.db.AuditEvents(c.Request.Context(), next, auditPerPage); err != nil {
+			return err
+		}
+		next = 0
+		if len(events) == auditPerPage {
+			next = events[len(events)-1].ID
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
