@@ -74,7 +74,7 @@ func known(seconds int64) *int64 {
 	return &seconds
 }
 
-var attemptResource = resource{path: "/attempts/:id", takes: []string{"asof"}, build: buildAttempt, live: (*Server).livePage}
+var attemptResource = resource{path: "/attempts/:id", takes: []string{"asof"}, build: buildAttempt, live: (*Server).livePage, personal: true}
 
 // shownLog is how much of the raw log the page shows.
 const shownLog = 64 << 10
@@ -101,7 +101,7 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 	if x.form != formHTML {
 		return doc, nil
 	}
-	data := view.AttemptData{Detail: d}
+	data := view.AttemptData{Detail: d, Session: sessionView(x.session), CanLogIn: s.db != nil && x.session == nil}
 	if d.LogBytes > 0 {
 		data.LogURL = logURL(a.ID)
 		data.Log, data.LogTruncated = firstLines(log, shownLog), d.LogBytes > len(log)

@@ -128,8 +128,14 @@ func (s *Server) flagForm(c *gin.Context) error {
 		if _, err := s.makeCurrent(c, id, n, x.token.Name, reason); err != nil {
 			return err
 		}
-	} else if _, err := s.addFlag(c, id, rebench.FlagKind(c.PostForm("kind")), c.PostForm("set") != "0", x.token.Name, reason); err != nil {
-		return err
+	} else {
+		verb, kind, _ := strings.Cut(c.PostForm("statement"), ":")
+		if verb != "set" && verb != "lift" {
+			return rebench.Errorf(rebench.CodeInvalid, "unknown statement %q", shorten(c.PostForm("statement")))
+		}
+		if _, err := s.addFlag(c, id, rebench.FlagKind(kind), verb == "set", x.token.Name, reason); err != nil {
+			return err
+		}
 	}
 	c.Redirect(http.StatusSeeOther, view.AttemptPath(id)+"#flags")
 	return nil

@@ -24,7 +24,7 @@ const (
 // tied to a cookie of their own.
 func (s *Server) who(c *gin.Context, x *session) view.Session {
 	if x != nil {
-		return view.Session{Name: x.token.Name, Scope: string(x.token.Scope), CSRF: x.csrf}
+		return sessionView(x)
 	}
 	value, err := c.Cookie(formCookie)
 	if err != nil || len(value) != len(secretText()) {
@@ -32,6 +32,14 @@ func (s *Server) who(c *gin.Context, x *session) view.Session {
 		s.setCookie(c, formCookie, value, formLife)
 	}
 	return view.Session{CSRF: value}
+}
+
+// sessionView is a session as pages see it, the zero value for nobody.
+func sessionView(x *session) view.Session {
+	if x == nil {
+		return view.Session{}
+	}
+	return view.Session{Name: x.token.Name, Scope: string(x.token.Scope), CSRF: x.csrf}
 }
 
 func (s *Server) loginPage(c *gin.Context) error {

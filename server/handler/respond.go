@@ -82,6 +82,7 @@ type exchange struct {
 	path     string // the page's path
 	dataset  *analysis.Dataset
 	revision rebench.DataRevision
+	session  *session // of a personal page's reader, nil for everybody else
 }
 
 // resource is a view that is served as page, export and API result.
@@ -89,6 +90,8 @@ type resource struct {
 	path  string   // the page's path, with :id for a path parameter
 	takes []string // parameters
 	build func(s *Server, x *exchange) (*document, error)
+	// personal pages differ for readers who are logged in.
+	personal bool
 	// live, if not nil, serves the page of a thing that is still growing.
 	live func(s *Server, c *gin.Context, id string) (bool, error)
 }
@@ -102,6 +105,15 @@ func (s *Server) serve(c *gin.Context, r resource, pagePath, form string) error 
 	}
 	// One question has many spellings; search engines are told the shortest.
 	c.Header("Link", "<"+base(c)+view.Page{Path: x.path, Query: x.canonical}.Self()+`>; rel="canonical"`)
+	if r.personal && form == formHTML && s.db != nil {
+		c.Header("Vary", "Cookie")
+		if x.session, err = s.session(c); err != nil {
+			return err
+		}
+		if x.session != nil {
+			return s.servePersonal(c, r, x)
+		}
+	}
 	tag := s.tag(x)
 	c.Header("ETag", `W/"`+tag+`"`)
 	// Always asked for again: the tag decides, at the price of one query.
@@ -127,6 +139,21 @@ func (s *Server) serve(c *gin.Context, r resource, pagePath, form string) error 
 	}
 	s.metrics.bodies.WithLabelValues("computed").Inc()
 	s.bodies.put(tag, b)
+	write(c, b)
+	return nil
+}
+
+// servePersonal answers one reader; nobody keeps the answer.
+func (s *Server) servePersonal(c *gin.Context, r resource, x *exchange) error {
+	doc, err := r.build(s, x)
+	if err != nil {
+		return err
+	}
+	b, err := s.encode(c, x, doc)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
 	write(c, b)
 	return nil
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,10 +11,33 @@ import (
 	"rebench/internal/rebench"
 )
 
-var badges = []rebench.Badge{rebench.BadgeSelfReported, rebench.BadgeArtefacts, rebench.BadgeRescored, rebench.BadgeReproduced}
-
 func (d AttemptData) title() string {
 	return fmt.Sprintf("%s in %s", agentName(d.Detail.Label), environmentTitle(d.Detail.Attempt.Environment))
+}
+
+// statements are what can be stated next: a flag that is not set, or the lifting of
+// one that is.
+func (d AttemptData) statements() []option {
+	var out []option
+	for _, k := range []rebench.FlagKind{rebench.FlagSuspected, rebench.FlagInvalid, rebench.FlagRetracted} {
+		if d.flagReason(k) == "" {
+			out = append(out, option{"set:" + string(k), flagWords[k]})
+		} else {
+			out = append(out, option{"lift:" + string(k), "lift: " + flagWords[k]})
+		}
+	}
+	return out
+}
+
+var flagWords = map[rebench.FlagKind]string{
+	rebench.FlagSuspected: "suspected reward hack: out of rankings unless the reader counts it",
+	rebench.FlagInvalid:   "invalid: out of every ranking",
+	rebench.FlagRetracted: "retracted: out of every ranking",
+}
+
+// kept are the revisions that do not rank.
+func (d AttemptData) kept() []rebench.Revision {
+	return slices.DeleteFunc(slices.Clone(d.Detail.Attempt.Revisions), func(r rebench.Revision) bool { return r.Current })
 }
 
 func (d AttemptData) lede() string {

@@ -87,6 +87,10 @@ type AttemptData struct {
 	// Log is the beginning of the raw log, shown at the bottom of the page.
 	Log          string
 	LogTruncated bool
+	// Session is who reads; an administrator can flag. CanLogIn is set where others
+	// could become one.
+	Session  Session
+	CanLogIn bool
 	// Live marks an attempt that is still being streamed: StreamURL sends what is
 	// new, Heard is when its log grew last.
 	Live      bool
