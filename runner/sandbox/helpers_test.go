@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,4 +17,16 @@ func manyFiles(tb testing.TB, n, size int) string {
 		}
 	}
 	return dir
+}
+
+var workspaceCount int
+
+func newWorkspace(tb testing.TB, b *Bubblewrap, space Space) Workspace {
+	tb.Helper()
+	workspaceCount++
+	w, err := b.NewWorkspace(context.Background(), WorkspaceSpec{Name: fmt.Sprintf("w-%s-%d", b.id, workspaceCount), Role: RoleSubmission, Space: space})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return w
 }

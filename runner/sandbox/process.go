@@ -271,7 +271,7 @@ func (p *process) Freeze(ctx context.Context) error {
 	}
 	// A kill that came meanwhile must not find its victims frozen.
 	if p.cause != "" {
-		return p.group.kill()
+		_ = p.group.kill()
 	}
 	return nil
 }
@@ -280,20 +280,28 @@ func (p *process) Freeze(ctx context.Context) error {
 func (p *process) Thaw(context.Context) error {
 	p.ops.Lock()
 	defer p.ops.Unlock()
-	if p.ended() {
+	if !p.resume() {
 		return nil
 	}
+	if err := p.group.thaw(); err != nil && !p.ending() && !p.ended() {
+		return rebench.Errorf(rebench.CodeInternal, "thaw %s: %w", p.spec.Name, err)
+	}
+	return nil
+}
+
+// resume starts the clock of a frozen sandbox again, and says whether it was one.
+func (p *process) resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.frozen {
-		return nil
+	if !p.frozen || p.ended() {
+		return false
 	}
 	p.frozen = false
 	p.frozenIn += time.Since(p.frozenAt)
 	if p.timer != nil {
 		p.timer.Reset(max(0, p.spec.Limits.Wall-(time.Since(p.started)-p.frozenIn)))
 	}
-	return p.group.thaw()
+	return true
 }
 
 func (p *process) ended() bool {

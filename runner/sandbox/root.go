@@ -47,7 +47,7 @@ type Root struct {
 }
 
 // rootVersion changes when the same host files would be laid out differently.
-const rootVersion = "1"
+const rootVersion = "2"
 
 // manifest remembers what a root was built from, so that the next runner need
 // not ask the tools again.
