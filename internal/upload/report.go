@@ -71,8 +71,13 @@ func (b *batch) close(f *ingest.File) {
 	b.file.Format, b.file.Redactions = f.Format, f.Redactions()
 	b.file.Needs = append(b.file.Needs, f.NeedsMapping()...)
 	b.file.Warnings = append(b.file.Warnings, f.Warnings()...)
+	rows := map[int]bool{}
 	for _, x := range f.Faults() {
 		b.fault(x)
+		rows[x.Line] = x.Line > 0
+	}
+	if delete(rows, 0); f.Format == ingest.FormatMETRRuns { // whose faulty rows become no attempts
+		b.file.Refused = max(b.file.Refused, len(rows))
 	}
 	if r := f.Restatement(); r != nil {
 		for _, e := range r.Environments {

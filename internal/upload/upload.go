@@ -93,7 +93,7 @@ func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, e
 // faulty and Options.Partial is not set, none and ErrFaulty with the report.
 func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report, error) {
 	b := newBatch(s, files, o)
-	up := store.Upload{Author: o.Author, Ref: o.Ref, SHA256: files[0].SHA256, FileName: namesOf(files)}
+	up := store.Upload{Author: o.Author, Ref: o.Ref, SHA256: files[0].SHA256, FileName: Names(files)}
 	for _, f := range files {
 		up.Bytes += f.Size
 	}
@@ -123,7 +123,8 @@ func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report,
 // shownNames is how many file names an upload goes by.
 const shownNames = 5
 
-func namesOf(files []File) string {
+// Names is how an upload of files is called.
+func Names(files []File) string {
 	var names []string
 	for _, f := range files[:min(len(files), shownNames)] {
 		names = append(names, f.Name)

@@ -83,11 +83,27 @@ type AuditData struct {
 	Next   int64 // id to go on before, 0 at the end
 }
 
+// aboutAttempt reports whether the object of an action is an attempt's id.
+func aboutAttempt(action string) bool {
+	return strings.HasPrefix(action, "flag ") || strings.HasPrefix(action, "lift flag ") || action == "make revision current"
+}
+
 // ShownElements is how many attempts of one kind a preview lists.
 const ShownElements = 50
 
+// unfolded is how many attempts of one kind are shown without being asked for.
+const unfolded = 20
+
 // MaxMappedFiles is how many files of one upload can have answers of their own.
 const MaxMappedFiles = 100
+
+// tense chooses what a plan or the finished import says.
+func (d PreviewData) tense(plan, done string) string {
+	if d.Done {
+		return done
+	}
+	return plan
+}
 
 // valid counts the attempts that could be imported.
 func (d PreviewData) valid() int { return d.Report.Counts.Changed() + d.Report.Counts.Unchanged }
@@ -207,7 +223,7 @@ func (d PreviewData) lede() string {
 		return "This goes on when you leave the page."
 	}
 	c := d.Report.Counts
-	words := fmt.Sprintf("%s created, %s revised, %s unchanged, %s refused.", countWord(c.Created), countWord(c.Revised), countWord(c.Unchanged), countWord(d.refusals()))
+	words := fmt.Sprintf("%s created, %s revised, %s unchanged, %s refused.", things(c.Created, "attempt", "attempts"), grouped(c.Revised), grouped(c.Unchanged), grouped(d.refusals()))
 	if d.Done {
 		return words + fmt.Sprintf(" This is data revision %d.", d.Report.DataRevision)
 	}
@@ -223,10 +239,8 @@ func (d PreviewData) lede() string {
 	case c.Changed() == 0:
 		return "The files hold no attempts."
 	}
-	return "Nothing is stored yet. " + capitalised(words)
+	return fmt.Sprintf("Nothing is stored yet. %s would be created, %s revised, %s left as they are.", things(c.Created, "attempt", "attempts"), grouped(c.Revised), grouped(c.Unchanged))
 }
-
-func countWord(n int) string { return things(n, "attempt", "attempts") }
 
 // refusals counts refused attempts, and files that were refused as a whole.
 func (d PreviewData) refusals() int {
