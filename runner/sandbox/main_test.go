@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -108,23 +109,31 @@ func eachTier(t *testing.T, f func(t *testing.T, b *Bubblewrap)) {
 	}
 }
 
-// tiers lists the tiers that can run here; one always can.
+// tiers lists the tiers that can run here; one always can. The others are told
+// once.
 func tiers(tb testing.TB) []TierName {
 	tb.Helper()
-	var out []TierName
+	found, why := probeTiers()
+	toldTiers.Do(func() { tb.Log(strings.Join(why, "\n")) })
+	return found
+}
+
+var toldTiers sync.Once
+
+var probeTiers = sync.OnceValues(func() (found []TierName, why []string) {
 	for _, tier := range []TierName{TierCgroup2, TierCgroup1, TierRlimit} {
 		c, err := newConfiner(tier, "probe"+strconv.Itoa(os.Getpid()))
+		if err == nil {
+			err = c.close()
+		}
 		if err != nil {
-			tb.Logf("tier %s cannot run here: %v", tier, err)
+			why = append(why, fmt.Sprintf("tier %s cannot run here: %v", tier, err))
 			continue
 		}
-		if err := c.close(); err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, tier)
+		found = append(found, tier)
 	}
-	return out
-}
+	return found, why
+})
 
 func testRoot(tb testing.TB, b *Bubblewrap) *Root {
 	tb.Helper()
@@ -251,7 +260,7 @@ func asUnprivileged(t *testing.T, pattern string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{os.Mkdir(home, 0o755), os.WriteFile(binary, self, 0o755), os.Chown(home, unprivilegedUID, unprivilegedUID)} {
+	for _, err := range []error{os.Mkdir(home, 0o755), os.CopyFS(filepath.Join(home, "testdata"), os.DirFS("testdata")), os.WriteFile(binary, self, 0o755), os.Chown(home, unprivilegedUID, unprivilegedUID)} {
 		if err != nil {
 			t.Fatal(err)
 		}
