@@ -69,10 +69,13 @@ class Tokenizer:
         pathlib.Path(path).write_text("\n".join(lines) + "\n")
 
 
-def load(path=_FILE):
-    """Return the committed Tokenizer."""
-    lines = pathlib.Path(path).read_text().splitlines()[1:]
-    return Tokenizer([chr(int(n)) for n in lines[0].split()], [tuple(map(int, line.split())) for line in lines[1:]])
+def load(size=1024):
+    """Return the committed Tokenizer, or its first size tokens (at least one for each character): also a tokenizer."""
+    lines = _FILE.read_text().splitlines()[1:]
+    characters = [chr(int(n)) for n in lines[0].split()]
+    if not len(characters) <= size <= len(characters) + len(lines) - 1:
+        raise ValueError("tokenizer of %d tokens, expected %d to %d" % (size, len(characters), len(characters) + len(lines) - 1))
+    return Tokenizer(characters, [tuple(map(int, line.split())) for line in lines[1:1 + size - len(characters)]])
 
 
 def train(text, size):

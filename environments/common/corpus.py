@@ -29,9 +29,9 @@ def text(name, characters=None):
     return found if characters is None else found[:found.rfind("\n") + 1]
 
 
-def tokens(name, characters=None):
-    """Return a corpus as uint16 ids of the committed tokenizer."""
-    return np.array(bpe.load().encode(text(name, characters)), np.uint16)
+def tokens(name, characters=None, vocab=1024):
+    """Return a corpus as uint16 ids of the committed tokenizer, or of its first vocab tokens."""
+    return np.array(bpe.load(vocab).encode(text(name, characters)), np.uint16)
 
 
 def split(ids, block, fractions, seed=0):

@@ -38,6 +38,10 @@ def test_encoding_round_trip_and_size():
     ids = tok.encode(part)
     assert tok.size == 1024 and max(ids) < 1024 and tok.decode(ids) == part
     assert len(part) / len(ids) > 2.5
+    small = bpe.load(256)
+    assert small.size == 256 and small.symbols == tok.symbols[:256] and small.decode(small.encode(part)) == part
+    with pytest.raises(ValueError, match="tokenizer of 20 tokens"):
+        bpe.load(20)
     with pytest.raises(ValueError, match="'€' has no token"):
         tok.encode("€")
 
