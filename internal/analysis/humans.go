@@ -136,7 +136,7 @@ func (ds *Dataset) attemptRow(a *rebench.AttemptSummary) AttemptRow {
 	r := AttemptRow{
 		ID: a.ID, Environment: a.Environment, Profile: a.Profile, ScorerVersion: a.ScorerVersion, Agent: ds.attemptLabel(a),
 		Kind: ds.agents[a.AgentID].Kind, Cohort: a.Cohort, TimeLimitS: int64(a.TimeLimit / time.Second), DurationS: int64(a.Duration / time.Second),
-		Raw: a.FinalRaw, CostUSD: a.CostUSD, Suspected: a.Suspected, Excluded: a.Excluded, Unranked: a.Unranked, HasLog: a.HasLog, Badge: a.Badge,
+		Raw: a.FinalRaw, CostUSD: a.CostUSD, Suspected: a.Suspected, Excluded: a.Excluded, Unranked: a.Unranked, HasLog: a.HasLog, Badge: a.Badge, RevisionID: a.RevisionID,
 	}
 	if a.FinalKnown {
 		score := a.Final

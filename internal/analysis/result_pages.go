@@ -50,6 +50,7 @@ type AttemptRow struct {
 	Unranked      string                `json:"unranked,omitempty"`
 	HasLog        bool                  `json:"has_log"`
 	Badge         rebench.Badge         `json:"badge"` // rung of the provenance ladder
+	RevisionID    int64                 `json:"-"`
 }
 
 // AttemptList is one page of attempts.

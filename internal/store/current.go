@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -41,7 +42,7 @@ func (s *Store) MakeCurrent(ctx context.Context, attemptID string, number int, a
 		if err := tx.Create(&currentRow{AttemptPK: row.PK, DataRevision: revision.ID, RevisionID: rev.ID}).Error; err != nil {
 			return err
 		}
-		return addAudit(tx, rebench.AuditEvent{Actor: author, Action: "make revision current", Object: attemptID, Detail: reason})
+		return addAudit(tx, rebench.AuditEvent{Actor: author, Action: "make revision current", Object: attemptID, Detail: fmt.Sprintf("revision %d: %s", number, reason)})
 	})
 	return revision.domain(), err
 }

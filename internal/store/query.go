@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -309,17 +310,13 @@ func (s *Store) Log(ctx context.Context, revision int64) ([]byte, error) {
 }
 
 // WriteLog writes the attempt log v1 of a revision to w and returns its length, 0
-// if it has none. It holds one chunk in memory.
+// if it has none. It holds one chunk in memory, and no connection while w takes its
+// time.
 func (s *Store) WriteLog(ctx context.Context, revision int64, w io.Writer) (int64, error) {
 	pool, err := s.reader.DB()
 	if err != nil {
 		return 0, err
 	}
-	rows, err := pool.QueryContext(ctx, "SELECT log FROM attempt_logs WHERE revision_id = ? ORDER BY chunk", revision)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return 0, err
@@ -327,8 +324,12 @@ func (s *Store) WriteLog(ctx context.Context, revision int64, w io.Writer) (int6
 	defer dec.Close()
 	var total int64
 	var packed, plain []byte
-	for rows.Next() {
-		if err := rows.Scan(&packed); err != nil {
+	for chunk := 0; ; chunk++ {
+		err := pool.QueryRowContext(ctx, "SELECT log FROM attempt_logs WHERE revision_id = ? AND chunk = ?", revision, chunk).Scan(&packed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return total, nil
+		}
+		if err != nil {
 			return total, err
 		}
 		if plain, err = dec.DecodeAll(packed, plain[:0]); err != nil {
@@ -340,5 +341,4 @@ func (s *Store) WriteLog(ctx context.Context, revision int64, w io.Writer) (int6
 			return total, err
 		}
 	}
-	return total, rows.Err()
 }

@@ -115,11 +115,7 @@ func (s *Server) readLog(ctx context.Context, d *analysis.AttemptDetail) ([]byte
 	if d.LogBytes == 0 {
 		return nil, nil
 	}
-	out, in := io.Pipe()
-	go func() {
-		_, err := s.store.WriteLog(ctx, a.RevisionID, in)
-		in.CloseWithError(err) // nil is the end
-	}()
+	out := s.logReader(ctx, a.RevisionID)
 	defer out.Close() // ends the writer if reading stops early
 	beginning := &firstBytes{limit: shownLog}
 	err := addPauses(d, io.TeeReader(out, beginning))

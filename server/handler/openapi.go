@@ -52,6 +52,7 @@ func openAPI(routes []apiRoute) *openapi3.T {
 		}
 		doc.Paths.Set(path, &openapi3.PathItem{Get: op})
 	}
+	addWrites(doc)
 	return doc
 }
 

@@ -77,6 +77,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 		"/environments", "/environments?profile=cpu", "/environments/scaling_law", "/environments/optimize_kernel?profile=gpu", "/methodology",
 		"/attempts", "/attempts?environment=scaling_law&agent=human", "/attempts?flagged=only", "/attempts?sort=-score&kind=agent&time_limit=1800", "/attempts?profile=cpu", "/attempts?text=zzzz",
 		"/attempts/metr-rebench:mp4-server_204921", "/attempts/metr-rebench:mp4-server_204921?asof=1", "/attempts/metr-rebench:mp4-server_204921/log",
+		"/attempts.jsonl?environment=gpt2_qa&agent=human", "/attempts.csv?text=204921",
 	}
 	bad := []string{
 		"/leaderboard?budget=x", "/leaderboard?nothing=1", "/leaderboard?agents=nobody", "/leaderboard?asof=99", "/score-at-k", "/score-at-k?agent=human&time_limit=60",
@@ -91,8 +92,8 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 		}
 		answered[route] = true
 	}
-	for path := range doc.Paths.Map() {
-		if !answered[path] {
+	for path, item := range doc.Paths.Map() {
+		if item.Get != nil && !answered[path] {
 			t.Errorf("no response of %s was checked", path)
 		}
 	}

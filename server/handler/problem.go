@@ -155,6 +155,9 @@ func problemOf(err error) (p Problem, internal bool) {
 		if u.report != nil {
 			p.Files = u.report.Files
 		}
+		if len(u.faults) > 0 {
+			p.Code = u.faults[0].Code
+		}
 	}
 	if h, ok := errors.AsType[*httpError](err); ok {
 		p.Code, p.Expected = h.code, h.expected

@@ -35,7 +35,7 @@ func (s *Server) apiRoutes() []apiRoute {
 		s.api("attempts/:id", "One attempt with its score log", "Attempt", attemptResource),
 		s.api("methodology", "Printed numbers against computed ones", "Methodology", methodologyResource),
 	}
-	return append(routes, apiRoute{path: "/attempts/:id/log", id: "attempts/:id/log", summary: "The raw attempt log (attempt log v1)",
+	return append(append(routes, s.exportRoutes()...), apiRoute{path: "/attempts/:id/log", id: "attempts/:id/log", summary: "The raw attempt log (attempt log v1)",
 		media: "application/x-ndjson", takes: attemptResource.takes, handle: s.attemptLog})
 }
 

@@ -2,7 +2,9 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"rebench/internal/analysis"
@@ -87,6 +89,19 @@ func durationWords(a analysis.AttemptRow) string {
 type word struct {
 	text string
 	warn bool
+}
+
+// exportLink leads to the logs of the attempts that a list shows.
+func exportLink(p Page, suffix string) string {
+	q := maps.Clone(p.Query)
+	if q == nil {
+		q = url.Values{}
+	}
+	for _, key := range []string{"sort", "page_token", "scorer", "hardware"} {
+		q.Del(key)
+	}
+	q.Set("profile", p.Value("profile"))
+	return "/api/v1/attempts." + suffix + "?" + encode(q)
 }
 
 // stateWords says what a reader must know of an attempt before using its score.
