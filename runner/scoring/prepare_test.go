@@ -108,4 +108,3 @@ func TestPrepareFailsLoudly(t *testing.T) {
 		t.Error("a link was taken for a file")
 	}
 }
-
