@@ -93,7 +93,7 @@ func TestBombs(t *testing.T) {
 func TestForkBomb(t *testing.T) {
 	eachTier(t, func(t *testing.T, b *Bubblewrap) {
 		marker := "forkbomb-" + b.id
-		p := start(t, b, Spec{Limits: Limits{PIDs: 48, Wall: 700 * time.Millisecond, CPUs: 0.5},
+		p := start(t, b, Spec{Limits: Limits{PIDs: 48, Wall: 5 * time.Second, CPUs: 0.5},
 			Argv: python("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass # " + marker)})
 		most := 0
 		for most < 20 {

@@ -220,7 +220,11 @@ func TestCgroup2Kernel(t *testing.T) {
 	p := start(t, b, Spec{Stdout: &out, Argv: sh("(setsid sleep 100 &); echo run; while :; do :; done; : " + marker)})
 	out.until(t, p, 1)
 	dir := filepath.Join(c.base, groupPrefix+b.id+"-2-test")
-	if pids, err := groupPIDs(dir); err != nil || len(pids) < 4 {
+	pids, err := groupPIDs(dir)
+	for deadline := time.Now().Add(5 * time.Second); err == nil && len(pids) < 4 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		pids, err = groupPIDs(dir) // the daemon may need a moment to start
+	}
+	if err != nil || len(pids) < 4 {
 		t.Errorf("found processes %v, %v; expected bubblewrap, the first process, the shell and a daemon", pids, err)
 	}
 	for range 5 {
