@@ -54,8 +54,8 @@ func checkSpec(spec *Spec) error {
 	if _, ok := roleOffset[spec.Role]; !ok {
 		return fault("role: found %q, expected agent, submission or scorer", spec.Role)
 	}
-	if spec.Root == nil || len(spec.Argv) == 0 || len(spec.Files) > 3 {
-		return fault("expected a root, a command and at most 3 descriptors")
+	if spec.Root == nil || len(spec.Argv) == 0 || len(spec.Files) > 2 {
+		return fault("expected a root, a command and at most 2 descriptors")
 	}
 	for name, value := range spec.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {

@@ -121,7 +121,7 @@ type Spec struct {
 
 	Stdin          io.Reader  // nil: empty
 	Stdout, Stderr io.Writer  // nil: discarded; each gets at most Limits.OutputBytes
-	Files          []*os.File // become descriptors 3, 4, ...; the caller closes its own
+	Files          []*os.File // become descriptors 3 and 4; the caller closes its own
 	// Terminal, when set, is the slave side of a pseudo-terminal of the
 	// runner's own; it replaces Stdin, Stdout and Stderr (human solvers).
 	Terminal *os.File

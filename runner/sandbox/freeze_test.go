@@ -77,6 +77,14 @@ while True:
     pid = os.fork()
     if pid == 0: os._exit(0)
     os.waitpid(pid, 0)`,
+	"waits for a child": `
+import mmap, subprocess
+f = open("/solution/n", "r+b"); m = mmap.mmap(f.fileno(), 8)
+print("run", flush=True)
+i = 0
+while True:
+    i += 1; m[:8] = i.to_bytes(8, "little")
+    subprocess.run(["true"])`,
 	"wakes the other": `
 import mmap, os, signal
 f = open("/solution/n", "r+b"); m = mmap.mmap(f.fileno(), 8)
@@ -276,7 +284,7 @@ func TestBadSpecs(t *testing.T) {
 		"no source":      func(s *Spec) { s.Mounts = []Mount{{Target: "/x", Source: "/nonexistent"}} },
 		"cores":          func(s *Spec) { s.Limits.CPUSet = "all" },
 		"GPU":            func(s *Spec) { s.GPUs = []int{251} },
-		"descriptors":    func(s *Spec) { s.Files = make([]*os.File, 4) },
+		"descriptors":    func(s *Spec) { s.Files = make([]*os.File, 3) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ok

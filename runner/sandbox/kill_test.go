@@ -61,9 +61,8 @@ func runForEver(b *Bubblewrap, marker string) error {
 	}
 }
 
-// TestRunnerKilled kills the runner at random moments: no process of its sandboxes
-// may be left, frozen or not, once Recover has run. (One that was killed before
-// bubblewrap armed its death signal lives until then.) Recover must find and remove
+// TestRunnerKilled kills the runner at random moments: every process of its
+// sandboxes must die with it, and Recover must find and remove
 // all else, but keep the workspace with what is in it.
 func TestRunnerKilled(t *testing.T) {
 	eachTier(t, func(t *testing.T, b *Bubblewrap) {
@@ -71,6 +70,7 @@ func TestRunnerKilled(t *testing.T) {
 		for i := range 8 {
 			marker := fmt.Sprintf("killed-%s-%d", b.id, i)
 			killRunner(t, b, marker)
+			wantNothingRuns(t, marker)
 			got, err := b.Recover(t.Context(), func(name string) bool { return strings.HasSuffix(name, marker) })
 			if err != nil {
 				t.Fatal(err)
@@ -91,6 +91,8 @@ func TestRunnerKilled(t *testing.T) {
 			if got, err := os.ReadFile(snap.Dir + "/work"); err != nil || strings.TrimSpace(string(got)) != marker {
 				t.Errorf("workspace holds %q, %v; expected %q", got, err, marker)
 			}
+			run(t, b, Spec{Role: RoleAgent, Dir: "/solution", Mounts: []Mount{{Target: "/solution", Workspace: w, Writable: true}},
+				Argv: sh("echo more >> work && grep -q more work")}).wantExit(t, 0)
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -148,6 +150,66 @@ func wantOneRunner(t *testing.T, b *Bubblewrap) {
 			t.Errorf("mount left: %s", line)
 		}
 	}
+}
+
+// TestStartingRunnerKilled kills runners that do nothing but start sandboxes, so
+// that many die between two steps of a start. Nothing may run on, though nobody
+// recovers anything, and after Recover nothing may be left.
+func TestStartingRunnerKilled(t *testing.T) {
+	eachTier(t, func(t *testing.T, b *Bubblewrap) {
+		testRoot(t, b)
+		marker := "starting-" + b.id
+		for i := range 40 {
+			cmd := exec.Command("/proc/self/exe", "helper-starter", testDir, string(b.Tier().Name), marker)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if line, _ := bufio.NewReader(out).ReadString('\n'); line != "looping\n" {
+				t.Fatalf("runner %d said %q", i, line)
+			}
+			time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+		}
+		wantNothingRuns(t, marker)
+		if _, err := b.Recover(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		wantNone(t, marker)
+		wantOneRunner(t, b)
+	})
+}
+
+// helperStarter starts sandboxes in four goroutines until it is killed.
+func helperStarter(args []string) int {
+	b, err := New(testConfig(args[0], TierName(args[1])))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	ctx := context.Background()
+	root, err := b.Root(ctx, bareRoot)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("looping")
+	for range 4 {
+		go func() {
+			for {
+				if p, err := b.Start(ctx, Spec{Name: "sub", Role: RoleSubmission, Root: root, Env: BaseEnv(root, 1), Argv: sh("sleep 0.002; : " + args[2])}); err == nil {
+					_, _ = p.Wait(ctx)
+				}
+			}
+		}()
+	}
+	select {}
 }
 
 // TestRecoverSparesTheLiving checks that Recover leaves a living runner alone.

@@ -23,7 +23,7 @@ import (
 var testDir string
 
 // Programs that the test binary is when started with these arguments.
-var helpers = map[string]func(args []string) int{"helper-runner": helperRunner}
+var helpers = map[string]func(args []string) int{"helper-runner": helperRunner, "helper-starter": helperStarter}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && helpers[os.Args[1]] != nil {
@@ -57,11 +57,17 @@ var fullRoot = RootSpec{PythonModules: []string{"numpy"}, Tools: []string{"cc"}}
 
 func newExecutor(tb testing.TB, tier TierName) *Bubblewrap {
 	tb.Helper()
-	b, err := New(testConfig(testDir, tier))
+	cfg := testConfig(testDir, tier)
+	var complaints lines
+	cfg.Logger = slog.New(slog.NewTextHandler(&complaints, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	b, err := New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
+		if complaints.count() > 0 {
+			tb.Errorf("the executor complains: %s", complaints.buf.String())
+		}
 		if err := b.Close(); err != nil {
 			tb.Errorf("close: %v", err)
 		}
@@ -241,6 +247,28 @@ func wantNone(tb testing.TB, marker string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	tb.Errorf("processes %v with %q survive", left, marker)
+}
+
+// wantNothingRuns waits until no process with the marker lives but children of
+// bubblewrap that wait for a parent that was killed; see starter.
+func wantNothingRuns(tb testing.TB, marker string) {
+	tb.Helper()
+	var left []int
+	for range 200 {
+		if left = marked(marker); len(left) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, pid := range left {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		wchan, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", pid))
+		if !bytes.HasPrefix(status, []byte("Name:\tbwrap\n")) || !bytes.Contains(status, []byte("State:\tS")) || !bytes.Contains(status, []byte("Seccomp:\t0\n")) {
+			tb.Errorf("process %d with %q survives: %s", pid, marker, status)
+			continue
+		}
+		tb.Logf("process %d waits for ever in %s, before anything ran in its sandbox", pid, wchan)
+	}
 }
 
 // unprivilegedUID owns nothing on any machine.

@@ -115,35 +115,18 @@ func (w *workspace) make(spec WorkspaceSpec) error {
 	if w.alive, err = lockFile(filepath.Join(w.home, "lock")); err != nil {
 		return err
 	}
-	if w.user, err = w.b.users.lease(spec.Role, 0, w.b.keptUsers()); err != nil {
+	if w.user, err = w.b.users.lease(spec.Role); err != nil {
 		return err
 	}
 	w.uid = w.user.uid
 	w.meta = workspaceMeta{Role: spec.Role, UID: w.uid, Space: spec.Space}
-	raw, err := json.Marshal(w.meta)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(w.home, "meta.json"), raw, 0o600); err != nil {
+	if err := w.record(); err != nil {
 		return err
 	}
 	if w.uid < 0 {
 		return os.Mkdir(w.path, 0o755)
 	}
 	return mountTmpfs(w.path, spec.Space, w.uid, 0o755)
-}
-
-// keptUsers lists the users that own workspaces on this machine.
-func (b *Bubblewrap) keptUsers() map[int]bool {
-	out := map[int]bool{}
-	paths, _ := filepath.Glob(b.workspaceHome("*") + "/meta.json")
-	for _, p := range paths {
-		var meta workspaceMeta
-		if raw, err := os.ReadFile(p); err == nil && json.Unmarshal(raw, &meta) == nil {
-			out[meta.UID] = true
-		}
-	}
-	return out
 }
 
 // OpenWorkspace takes over the workspace of a runner that has died.
@@ -163,16 +146,42 @@ func (b *Bubblewrap) OpenWorkspace(_ context.Context, name string) (Workspace, e
 	if w.alive, err = lockFile(filepath.Join(home, "lock")); err != nil {
 		return nil, rebench.Errorf(rebench.CodeConflict, "workspace %s belongs to a runner that lives: %w", name, err)
 	}
-	prefer := max(w.meta.UID, 0)
-	if w.user, err = b.users.lease(w.meta.Role, prefer, nil); err != nil {
+	if err := w.adopt(); err != nil {
 		w.alive.Close()
-		return nil, err
+		return nil, rebench.Errorf(rebench.CodeInternal, "workspace %s: %w", name, err)
 	}
-	w.uid = w.user.uid
 	b.mu.Lock()
 	b.workspaces[name] = w
 	b.mu.Unlock()
 	return w, nil
+}
+
+// adopt gives the workspace, with all in it, to a user of this runner: its own
+// may serve another by now.
+func (w *workspace) adopt() error {
+	var err error
+	if w.user, err = w.b.users.lease(w.meta.Role); err != nil {
+		return err
+	}
+	if w.uid = w.user.uid; w.uid >= 0 {
+		err = chownTree(w.path, w.uid)
+	}
+	if err == nil {
+		w.meta.UID = w.uid
+		err = w.record()
+	}
+	if err != nil {
+		err = errors.Join(err, w.user.release())
+	}
+	return err
+}
+
+func (w *workspace) record() error {
+	raw, err := json.Marshal(w.meta)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(w.home, "meta.json"), raw, 0o600)
 }
 
 // Close removes the workspace. Sandboxes that use it must have ended.

@@ -29,6 +29,7 @@ type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *boundedWriter
 	started        time.Time
+	gate           *os.File         // see starter; closing it ends what has not become the program yet
 	status         chan bwrapStatus // the last word of bubblewrap
 	born           chan struct{}    // closed when the first process inside is known
 
@@ -64,7 +65,24 @@ func (p *process) track(status *os.File) {
 	p.status = make(chan bwrapStatus, 1)
 	p.born = make(chan struct{})
 	go p.readStatus(status)
+	go p.letRun()
 	go p.reap()
+}
+
+// letRun answers the starter, once this side can find every process that it may
+// start and unless the sandbox is to end. When the starter goes, so does the
+// other end of the gate.
+func (p *process) letRun() {
+	defer p.gate.Close()
+	if line, err := bufio.NewReader(p.gate).ReadString('\n'); err != nil || line != "up\n" {
+		return
+	}
+	<-p.born
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cause == "" {
+		_, _ = p.gate.WriteString("run\n")
+	}
 }
 
 func (p *process) readStatus(status *os.File) {
@@ -164,13 +182,34 @@ func (p *process) watchDirs(dirs map[string]Space) {
 // end ends the sandbox for the given cause; the first cause stays.
 func (p *process) end(cause Cause, detail string) {
 	p.mu.Lock()
-	if p.cause == "" {
+	first := p.cause == ""
+	if first {
 		p.cause, p.detail = cause, detail
 	}
 	p.mu.Unlock()
+	p.gate.Close()
 	_ = p.group.kill()
-	// The launcher may not be in the group yet, and in the weak tier never is.
-	_ = p.cmd.Process.Kill()
+	if first {
+		go p.keepKilling()
+	}
+}
+
+// keepKilling kills until the end: in the middle of a start there may be nothing
+// to kill yet. Bubblewrap itself goes when its child has gone; it is killed only
+// if that fails, because its child might then stay.
+func (p *process) keepKilling() {
+	begin := time.Now()
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		select {
+		case <-p.done:
+			return
+		case <-time.After(pause):
+		}
+		_ = p.group.kill()
+		if time.Since(begin) > 5*time.Second {
+			_ = p.cmd.Process.Kill()
+		}
+	}
 }
 
 // reap waits for the end, removes every trace, and publishes the result.

@@ -60,21 +60,19 @@ func (b *Bubblewrap) recoverUsers(out *Recovered) error {
 	if err != nil {
 		return err
 	}
+	running := processesByUser()
 	var errs []error
 	for _, e := range entries {
 		uid, err := strconv.Atoi(e.Name())
-		if err != nil {
+		if err != nil || len(running[uid]) == 0 {
 			continue
 		}
 		lock, err := lockFile(filepath.Join(userLockDir, e.Name()))
 		if err != nil {
-			continue
+			continue // held
 		}
-		left := processesOf(uid)
-		out.Killed += len(left)
-		if len(left) > 0 {
-			errs = append(errs, (&user{uid: uid}).sweep(5*time.Second))
-		}
+		out.Killed += len(running[uid])
+		errs = append(errs, (&user{uid: uid}).sweep(5*time.Second))
 		lock.Close()
 	}
 	return errors.Join(errs...)

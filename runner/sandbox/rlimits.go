@@ -45,26 +45,48 @@ func (r *rlimits) tier() Tier {
 
 func (r *rlimits) group(string, Limits, []int) (group, error) { return &rlimitGroup{}, nil }
 
-// reap finds nothing by name; dead runners' processes are found by process id.
-func (r *rlimits) reap(string) (int, int, error) { return 0, 0, nil }
+// reap kills the processes that were started as groups with the prefix: the
+// launcher, bubblewrap, and the first process of a sandbox carry the name as an
+// argument, and with the first process go all others.
+func (r *rlimits) reap(prefix string) (killed, groups int, err error) {
+	for _, pid := range allPIDs() {
+		raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil {
+			continue
+		}
+		if i := bytes.Index(raw, []byte("\x00"+prefix)); i >= 0 && !allDead(pid) && unix.Kill(pid, unix.SIGKILL) == nil {
+			killed++
+		}
+	}
+	return killed, 0, nil
+}
 
 func (r *rlimits) close() error { return nil }
 
 // rlimitGroup is the set of processes in one pid namespace.
 type rlimitGroup struct {
 	mu   sync.Mutex
-	init int    // first process of the namespace, 0 until known
-	ns   string // link text of its /proc/PID/ns/pid
+	init int      // first process of the namespace, 0 until known
+	ns   string   // link text of its /proc/PID/ns/pid
+	pin  *os.File // keeps the kernel from giving the namespace's number to another
 	cpu  time.Duration
 	peak int64
 }
 
 // setInit tells which process is the sandbox's first.
 func (g *rlimitGroup) setInit(pid int) {
-	ns, _ := os.Readlink(nsPath(pid))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.init, g.ns = pid, ns
+	pin, err := os.Open(nsPath(pid))
+	if err != nil {
+		return // gone already, and with it all others
+	}
+	ns, err := os.Readlink(nsPath(pid))
+	if err != nil {
+		pin.Close()
+		return
+	}
+	g.init, g.ns, g.pin = pid, ns, pin
 }
 
 func nsPath(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/ns/pid" }
@@ -74,36 +96,43 @@ func (g *rlimitGroup) adopt(int) error { return nil }
 
 func (g *rlimitGroup) pids() ([]int, error) {
 	g.mu.Lock()
-	ns := g.ns
-	g.mu.Unlock()
-	if ns == "" {
-		return nil, nil
+	defer g.mu.Unlock()
+	return g.list(), nil
+}
+
+// list needs the lock, as does whatever is done to the processes it finds.
+func (g *rlimitGroup) list() []int {
+	if g.pin == nil {
+		return nil
 	}
 	var out []int
 	for _, pid := range allPIDs() {
-		if link, err := os.Readlink(nsPath(pid)); err == nil && link == ns && !allDead(pid) {
+		if link, err := os.Readlink(nsPath(pid)); err == nil && link == g.ns && !allDead(pid) {
 			out = append(out, pid)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // freeze stops every process by signal until two looks in a row find nothing
 // that runs and nothing new: a process may fork, or wake another, just before
-// its own turn.
+// its own turn. A thread that sleeps in the kernel after the signal was sent will
+// not return from there: one that waits for the child of its vfork, which has
+// been stopped, would never be seen stopped.
 func (g *rlimitGroup) freeze(ctx context.Context) error {
 	var before []int
+	sent := map[int]bool{}
 	return await(ctx, "freeze", func() (bool, error) {
-		pids, err := g.pids()
-		if err != nil {
-			return false, err
-		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		pids := g.list()
 		stopped := true
 		for _, pid := range pids {
-			if !allStopped(pid) {
-				stopped = false
-				_ = unix.Kill(pid, unix.SIGSTOP)
+			if everyThread(pid, "TtZX") || (sent[pid] && everyThread(pid, "TtZXD")) {
+				continue
 			}
+			stopped = false
+			sent[pid] = unix.Kill(pid, unix.SIGSTOP) == nil
 		}
 		slices.Sort(pids)
 		same := stopped && slices.Equal(pids, before)
@@ -114,9 +143,6 @@ func (g *rlimitGroup) freeze(ctx context.Context) error {
 		return same, nil
 	})
 }
-
-// allStopped says whether every thread of pid is stopped, dead or gone.
-func allStopped(pid int) bool { return everyThread(pid, "TtZX") }
 
 // everyThread says whether every thread of pid is gone or in one of the states
 // of proc(5).
@@ -139,21 +165,18 @@ func everyThread(pid int, states string) bool {
 	return true
 }
 
-func (g *rlimitGroup) thaw() error {
-	pids, err := g.pids()
-	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGCONT)
-	}
-	return err
-}
+func (g *rlimitGroup) thaw() error { return g.signal(unix.SIGCONT) }
 
 // kill ends the namespace: with its first process the kernel kills all others.
-func (g *rlimitGroup) kill() error {
-	pids, err := g.pids()
-	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGKILL)
+func (g *rlimitGroup) kill() error { return g.signal(unix.SIGKILL) }
+
+func (g *rlimitGroup) signal(sig unix.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, pid := range g.list() {
+		_ = unix.Kill(pid, sig)
 	}
-	return err
+	return nil
 }
 
 func (g *rlimitGroup) usage() Usage {
@@ -168,7 +191,16 @@ func (g *rlimitGroup) usage() Usage {
 
 func (g *rlimitGroup) oomKilled() bool { return false }
 func (g *rlimitGroup) watchOOM(func()) {}
-func (g *rlimitGroup) remove() error   { return nil }
+
+func (g *rlimitGroup) remove() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pin != nil {
+		g.pin.Close()
+		g.pin = nil
+	}
+	return nil
+}
 
 // watch looks at the sandbox until done is closed, and reports the first limit
 // found exceeded. tmpfs are paths inside with their limits; dirs are host

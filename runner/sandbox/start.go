@@ -19,10 +19,11 @@ import (
 	"rebench/internal/rebench"
 )
 
-// Descriptors of the launcher and bubblewrap; 3 to 5 are the program's.
+// Descriptors of the launcher and bubblewrap; 3 and 4 are the program's.
 // One digit: POSIX shells redirect no others.
 const (
-	gateFD    = 6 // a line arrives when the process is in its control groups
+	readerFD  = 5 // the status pipe's other end: bubblewrap must not die of writing to a dead runner
+	gateFD    = 6 // see launcher and starter
 	argsFD    = 7
 	seccompFD = 8
 	statusFD  = 9
@@ -33,7 +34,6 @@ const (
 // process inside shows it.
 const launcher = `unset PWD OLDPWD
 IFS= read -r go <&6 || exit 125
-exec 6<&-
 umask 022
 ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" || exit 125
 shift 2
@@ -44,14 +44,30 @@ exec "$@"`
 // to its memory and call through it; the shell is as confined as the program. A
 // program that cannot be executed ends with status 127 or 126 in every case,
 // and is not mistaken for a failure to set up the sandbox.
-const starter = `"$@"; exit $?`
+//
+// It asks the runner before it starts the program. Bubblewrap arms the signals
+// that let the sandbox die with the runner some time after it was started, and
+// does not look whether that has died before: the answer means that it lived
+// when they were armed. No signal is armed earlier, since bubblewrap, killed in
+// the middle of its work, leaves a child that waits for it for ever. Between
+// bubblewrap's own arming and its next system call that can still happen: then
+// an idle process stays, which has run nothing of the program's and never will,
+// until Recover.
+const starter = askRunner + runProgram
 
 // limitedStarter first sets the limits that count per user namespace, and so
 // must be set inside.
-const limitedStarter = `ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 125
+const limitedStarter = askRunner + `ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 125
 test "$2" = 0 || ulimit -v "$2" || exit 125
 shift 2
-"$@"; exit $?`
+` + runProgram
+
+const (
+	askRunner = `echo up >&6 && IFS= read -r go <&6 || exit 125
+exec 5<&- 6<&-
+`
+	runProgram = `"$@"; exit $?`
+)
 
 // Start starts one sandbox; see Executor.
 func (b *Bubblewrap) Start(ctx context.Context, spec Spec) (Process, error) {
@@ -113,9 +129,12 @@ func (p *process) prepare() error {
 	if p.args, err = p.b.args(&p.spec, p.dir); err != nil {
 		return err
 	}
-	p.group, err = p.b.conf.group(groupPrefix+p.b.id+"-"+p.label, p.spec.Limits, p.spec.GPUs)
+	p.group, err = p.b.conf.group(p.groupName(), p.spec.Limits, p.spec.GPUs)
 	return err
 }
+
+// groupName names the sandbox's group, and its processes for Recover.
+func (p *process) groupName() string { return groupPrefix + p.b.id + "-" + p.label }
 
 // filterOptions denies memory that the watchdog cannot see to all but trusted
 // code, and to none with a GPU, whose driver needs it.
@@ -155,7 +174,7 @@ func (b *Bubblewrap) userFor(spec *Spec) (*user, error) {
 	if owner != nil {
 		return owner.share(), nil
 	}
-	return b.users.lease(spec.Role, 0, b.keptUsers())
+	return b.users.lease(spec.Role)
 }
 
 // launch starts the launcher, puts it into its groups and lets it go.
@@ -180,31 +199,34 @@ func (p *process) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gateOut, gateIn, err := os.Pipe()
+	gate, theirs, err := gatePair()
 	if err != nil {
 		return err
 	}
-	opened = append(opened, gateOut, gateIn)
+	opened = append(opened, theirs)
 	statusOut, statusIn, err := os.Pipe()
 	if err != nil {
+		gate.Close()
 		return err
 	}
 	opened = append(opened, statusIn)
-	p.command(gateOut, argsFile, filter, statusIn)
+	p.command(statusOut, theirs, argsFile, filter, statusIn)
 	// Descriptors that this process inherited without close-on-exec must not pass.
-	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		statusOut.Close()
-		return fmt.Errorf("close_range: %w", err)
+	if err = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err == nil {
+		err = p.cmd.Start()
 	}
-	if err := p.cmd.Start(); err != nil {
+	if err != nil {
+		gate.Close()
 		statusOut.Close()
 		return err
 	}
 	statusIn.Close()
+	theirs.Close()
 	p.started = time.Now()
+	p.gate = gate
 	p.track(statusOut)
 	if err := p.admit(); err == nil {
-		_, err = gateIn.WriteString("go\n")
+		_, _ = gate.WriteString("go\n") // a launcher that is gone says so by its end
 	} else {
 		p.end(CauseKilled, "start failed")
 		<-p.done
@@ -253,25 +275,25 @@ func listCPUs(s string) []int {
 }
 
 // command fills p.cmd.
-func (p *process) command(gate, args, filter, status *os.File) {
+func (p *process) command(reader, gate, args, filter, status *os.File) {
 	limits := p.spec.Limits
-	argv := append([]string{"/bin/sh", "-c", starter, "sh"}, p.spec.Argv...)
+	argv := append([]string{"/bin/sh", "-c", starter, p.groupName()}, p.spec.Argv...)
 	if p.weak() {
 		addressKB := int64(0)
 		if len(p.spec.GPUs) == 0 { // CUDA reserves far more than it uses
 			addressKB = limits.MemoryBytes >> 10
 		}
-		argv = append([]string{"/bin/sh", "-c", limitedStarter, "sh", strconv.FormatInt(limits.PIDs, 10), strconv.FormatInt(addressKB, 10)}, p.spec.Argv...)
+		argv = append([]string{"/bin/sh", "-c", limitedStarter, p.groupName(), strconv.FormatInt(limits.PIDs, 10), strconv.FormatInt(addressKB, 10)}, p.spec.Argv...)
 	}
 	line := append([]string{
-		"-c", launcher, "sh", strconv.FormatInt(limits.OpenFiles, 10), strconv.FormatInt((limits.FileBytes+511)/512, 10),
+		"-c", launcher, p.groupName(), strconv.FormatInt(limits.OpenFiles, 10), strconv.FormatInt((limits.FileBytes+511)/512, 10),
 		p.b.cfg.Bwrap, "--args", strconv.Itoa(argsFD), "--",
 	}, argv...)
 	cmd := exec.Command("/bin/sh", line...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
 	cmd.WaitDelay = 10 * time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if uid := p.user.uid; uid >= 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), Groups: []uint32{}}
 	}
@@ -293,9 +315,21 @@ func (p *process) command(gate, args, filter, status *os.File) {
 	}
 	extra := make([]*os.File, 7)
 	copy(extra, p.spec.Files)
-	extra[gateFD-3], extra[argsFD-3], extra[seccompFD-3], extra[statusFD-3] = gate, args, filter, status
+	extra[readerFD-3], extra[gateFD-3], extra[argsFD-3], extra[seccompFD-3], extra[statusFD-3] = reader, gate, args, filter, status
 	cmd.ExtraFiles = extra
 	p.cmd = cmd
+}
+
+// gatePair returns the two ends of the gate; ours does not block a thread.
+func gatePair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("gate: %w", err)
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return nil, nil, fmt.Errorf("gate: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "gate"), os.NewFile(uintptr(fds[1]), "gate"), nil
 }
 
 // memoryFile returns a file in memory, positioned at its start.

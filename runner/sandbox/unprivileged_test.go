@@ -9,7 +9,7 @@ import (
 // TestUnprivileged runs the escapes, bombs and the rest as an ordinary user,
 // whose tier is the weakest.
 func TestUnprivileged(t *testing.T) {
-	const pattern = "^(TestEscapes|TestBombs|TestForkBomb|TestDaemonsDie|TestOutputFlood|TestWorkspaceBounds|TestFreeze|TestFrozenTimeIsFree|TestKillFrozen|TestEnds|TestMounts|TestFiles|TestSandboxPlants|TestSnapshotOfFrozenAgent|TestSnapshotRefuses|TestRunnerKilled|TestCloseEndsAll|TestTierTold)$"
+	const pattern = "^(TestEscapes|TestBombs|TestForkBomb|TestDaemonsDie|TestOutputFlood|TestWorkspaceBounds|TestFreeze|TestFrozenTimeIsFree|TestKillFrozen|TestEnds|TestMounts|TestFiles|TestSandboxPlants|TestSnapshotOfFrozenAgent|TestSnapshotRefuses|TestRunnerKilled|TestStartingRunnerKilled|TestCloseEndsAll|TestTierTold)$"
 	out := asUnprivileged(t, pattern)
 	if os.Geteuid() != 0 {
 		return

@@ -87,27 +87,16 @@ func userBase(uidMap string) (int, error) {
 	return best, nil
 }
 
-// lease returns a user of role that nothing else uses, prefer first when it is
-// not 0, never one in avoid.
-func (p *userPool) lease(role Role, prefer int, avoid map[int]bool) (*user, error) {
+// lease returns a user of role that nothing else uses.
+func (p *userPool) lease(role Role) (*user, error) {
 	if p.base == 0 {
 		return &user{uid: -1, pool: p, refs: 1}, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	first := p.base + roleOffset[role]
-	if prefer != 0 {
-		if u := p.take(prefer); u != nil {
-			return u, nil
-		}
-		return nil, rebench.Errorf(rebench.CodeConflict, "host user %d is in use", prefer)
-	}
 	for range usersPerRole {
-		uid := first + p.next[role]%usersPerRole
+		uid := p.base + roleOffset[role] + p.next[role]%usersPerRole
 		p.next[role]++
-		if avoid[uid] {
-			continue
-		}
 		if u := p.take(uid); u != nil {
 			return u, nil
 		}
@@ -189,17 +178,24 @@ func (u *user) sweep(most time.Duration) error {
 
 // processesOf lists the living processes whose real user is uid. A first process
 // of a sandbox whose parent has gone stays a zombie until the host's init looks.
-func processesOf(uid int) []int {
-	var out []int
+func processesOf(uid int) []int { return processesByUser()[uid] }
+
+// processesByUser lists all living processes by real user.
+func processesByUser() map[int][]int {
+	out := map[int][]int{}
 	for _, pid := range allPIDs() {
 		var st unix.Stat_t
-		// The owner of /proc/PID is the effective user, or root when the
-		// process is not dumpable: then its status tells.
 		if unix.Stat("/proc/"+strconv.Itoa(pid), &st) != nil {
 			continue
 		}
-		if (int(st.Uid) == uid || (st.Uid == 0 && realUID(pid) == uid)) && !allDead(pid) {
-			out = append(out, pid)
+		// The owner of /proc/PID is the effective user, or root when the
+		// process is not dumpable: then its status tells.
+		uid := int(st.Uid)
+		if uid == 0 {
+			uid = realUID(pid)
+		}
+		if uid > 0 && !allDead(pid) {
+			out[uid] = append(out[uid], pid)
 		}
 	}
 	return out

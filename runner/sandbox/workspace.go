@@ -151,3 +151,43 @@ func sealedCopy(ctx context.Context, in io.Reader, st *unix.Stat_t, path string)
 	}
 	return out, nil
 }
+
+// chownTree gives dir and all below it to uid. Nothing may run that can write there.
+func chownTree(dir string, uid int) error {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return chownDir(os.NewFile(uintptr(fd), dir), uid, 0)
+}
+
+// chownDir closes f.
+func chownDir(f *os.File, uid, depth int) error {
+	defer f.Close()
+	if depth > trustedLimits.Depth {
+		return fmt.Errorf("directories nested more than %d deep", trustedLimits.Depth)
+	}
+	if err := f.Chown(uid, uid); err != nil {
+		return err
+	}
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			if err := unix.Fchownat(int(f.Fd()), e.Name(), uid, uid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				return err
+			}
+			continue
+		}
+		sub, err := openBeneath(int(f.Fd()), e.Name(), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		if err := chownDir(os.NewFile(uintptr(sub), e.Name()), uid, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
