@@ -21,8 +21,8 @@ type bulk struct {
 	insert   string
 	args     []driver.NamedValue
 	one, all driver.StmtExecContext // for one row and for rows rows; nil until used
-	// finish, if not nil, completes rows just before they are inserted, which is
-	// beside the goroutine that gathers them.
+	// finish, if not nil, completes rows before they are inserted, beside the
+	// goroutines that gather and insert.
 	finish func(args []driver.NamedValue)
 }
 
@@ -53,9 +53,6 @@ func (b *bulk) add(values ...driver.Value) {
 // exec inserts rows. It speaks to the driver itself: for some hundred values in each
 // statement, what database/sql does about them costs as much as the insertion.
 func (b *bulk) exec(ctx context.Context, conn driver.ConnPrepareContext, args []driver.NamedValue) error {
-	if b.finish != nil {
-		b.finish(args)
-	}
 	for full := b.rows * b.columns; len(args) >= full; args = args[full:] {
 		if err := b.run(ctx, conn, &b.all, b.rows, args[:full]); err != nil {
 			return err
@@ -95,10 +92,11 @@ func (b *bulk) close() {
 // inserter inserts the rows of several bulks while the next ones are made. Only
 // the goroutine that made it calls its methods.
 type inserter struct {
-	conn   *sql.Conn // in a transaction
-	tables []*bulk   // parents before children
-	work   chan []tableRows
-	idle   sync.WaitGroup // batches handed over and not yet inserted
+	conn   *sql.Conn        // in a transaction
+	tables []*bulk          // parents before children
+	work   chan []tableRows // to be finished
+	ready  chan []tableRows // to be inserted
+	idle   sync.WaitGroup   // batches handed over and not yet inserted
 	done   chan struct{}
 	failed atomic.Pointer[error]
 	spare  chan []driver.NamedValue // slices to use again
@@ -112,11 +110,23 @@ type tableRows struct {
 // newInserter starts inserting on a connection. The context's end is noticed between
 // attempts: the driver would start a goroutine to watch it in every statement.
 func newInserter(ctx context.Context, conn *sql.Conn, tables ...*bulk) *inserter {
-	in := &inserter{conn: conn, tables: tables, work: make(chan []tableRows, 2), done: make(chan struct{}), spare: make(chan []driver.NamedValue, 3*len(tables))}
+	in := &inserter{conn: conn, tables: tables, work: make(chan []tableRows, 2), ready: make(chan []tableRows), done: make(chan struct{}),
+		spare: make(chan []driver.NamedValue, 3*len(tables))}
 	ctx = context.WithoutCancel(ctx)
 	go func() {
-		defer close(in.done)
+		defer close(in.ready)
 		for batch := range in.work {
+			for _, t := range batch {
+				if t.table.finish != nil {
+					t.table.finish(t.args)
+				}
+			}
+			in.ready <- batch
+		}
+	}()
+	go func() {
+		defer close(in.done)
+		for batch := range in.ready {
 			if err := in.insert(ctx, batch); err != nil {
 				in.failed.CompareAndSwap(nil, &err)
 			}

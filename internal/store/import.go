@@ -129,18 +129,19 @@ type importer struct {
 	reason   string
 	agents   map[rebench.Agent]int64
 	find     *sql.Stmt
-	taken    *sql.Stmt
 	added    *additions
 	count    map[Outcome]int
 
 	nextAttempt, nextRevision int64
 	attempts, revisions       *bulk
-	current, entries          *bulk
+	current                   *bulk
+	entries                   *bulk
 	chunks, flags             *bulk
 	rows                      *inserter
 	pendingBytes              int64 // of logs since rows were handed over last
 	packer                    *zstd.Encoder
-	packed                    []byte
+	packedSize                int // of the logs packed together last
+	encoder                   entryEncoder
 	log                       *LogWriter
 }
 
@@ -157,13 +158,13 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 		attempts:  newBulk("attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),
 		revisions: newBulk("revisions", revisionColumns...),
 		current:   newBulk("current_revisions", "attempt_pk", "data_revision", "revision_id").replace(),
-		entries: newBulk("score_entries", "revision_id", "seq", "t_ms", "at_ms", "raw", "normalized", "basis", "valid", "reason",
-			"message", "submission_sha256", "scorer_sha256", "rescored_raw", "rescored_normalized"),
-		chunks: newBulk("attempt_logs", "revision_id", "chunk", "log"),
-		flags:  newBulk("flags", "attempt_pk", "kind", "is_set", "author", "reason", "at_ms", "data_revision"),
+		entries:   newBulk("score_entries", "revision_id", "block", "entries"),
+		chunks:    newBulk("attempt_logs", "revision_id", "chunk", "log"),
+		flags:     newBulk("flags", "attempt_pk", "kind", "is_set", "author", "reason", "at_ms", "data_revision"),
 	}
 	var err error
-	if im.packer, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)); err != nil {
+	if im.packer, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(chunkBytes), zstd.WithLowerEncoderMem(true)); err != nil {
 		return nil, err
 	}
 	im.chunks.finish = im.pack
@@ -175,28 +176,25 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 	if im.find, err = pool.PrepareContext(tx.Statement.Context, findAttempt); err != nil {
 		return nil, err
 	}
-	if im.taken, err = pool.PrepareContext(tx.Statement.Context, "SELECT COUNT(*) FROM attempts WHERE id = ?"); err != nil {
-		return nil, err
-	}
 	im.rows = newInserter(tx.Statement.Context, conn, im.attempts, im.revisions, im.current, im.entries, im.chunks, im.flags)
 	return im, nil
 }
 
 // pack compresses the logs of attempt_logs rows.
 func (im *importer) pack(args []driver.NamedValue) {
-	im.packed = im.packed[:0]
+	packed := make([]byte, 0, im.packedSize)
 	for i := 2; i < len(args); i += im.chunks.columns {
-		at := len(im.packed)
-		im.packed = im.packer.EncodeAll(args[i].Value.([]byte), im.packed)
-		// The driver copies what it binds before the array is used again.
-		args[i].Value = im.packed[at:len(im.packed):len(im.packed)]
+		at := len(packed)
+		packed = im.packer.EncodeAll(args[i].Value.([]byte), packed)
+		args[i].Value = packed[at:len(packed):len(packed)]
 	}
+	im.packedSize = len(packed)
 }
 
 func (im *importer) close() {
 	im.rows.close()
 	_ = im.packer.Close()
-	_, _ = im.find.Close(), im.taken.Close()
+	_ = im.find.Close()
 }
 
 // detail counts what the import did, for the audit trail.
@@ -260,31 +258,42 @@ func (im *importer) lookup(item Item) (*known, error) {
 	if im.added.isNew(k.key) {
 		return k, nil
 	}
-	rows, err := im.find.QueryContext(im.tx.Statement.Context, item.Dataset, item.NativeID)
+	rows, err := im.find.QueryContext(im.tx.Statement.Context, item.Dataset, item.NativeID, item.ID, item.Dataset, item.NativeID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var sum string
-		if err := rows.Scan(&k.pk, &k.id, &k.environment, &k.profile, &sum, &k.number); err != nil {
+		var twin bool
+		var pk int64
+		var id, environment, profile, sum string
+		var number int
+		if err := rows.Scan(&twin, &pk, &id, &environment, &profile, &sum, &number); err != nil {
 			return nil, err
 		}
-		k.contents = append(k.contents, content{digestOf(sum), k.number})
+		if twin {
+			k.taken = true
+			continue
+		}
+		k.pk, k.id, k.environment, k.profile, k.number = pk, id, environment, profile, number
+		k.contents = append(k.contents, content{digestOf(sum), number})
 	}
 	return k, rows.Err()
 }
 
-const findAttempt = `SELECT a.pk, a.id, a.environment, a.profile, r.content_sha256, r.number
-FROM attempts a JOIN revisions r ON r.attempt_pk = a.pk WHERE a.dataset = ? AND a.native_id = ? ORDER BY r.number`
+// findAttempt finds the revisions of an attempt, and another attempt that has its id.
+const findAttempt = `SELECT 0, a.pk, a.id, a.environment, a.profile, r.content_sha256, r.number
+FROM attempts a JOIN revisions r ON r.attempt_pk = a.pk WHERE a.dataset = ? AND a.native_id = ?
+UNION ALL SELECT 1, pk, id, '', '', '', 0 FROM attempts WHERE id = ? AND (dataset <> ? OR native_id <> ?)
+ORDER BY 1, 7`
 
 func (im *importer) add(item Item) (Result, error) {
 	k, err := im.lookup(item)
 	if err != nil {
 		return Result{}, err
 	}
-	if problem, err := im.contradicts(k, item); problem != "" || err != nil {
-		return Result{AttemptID: item.ID, Outcome: Refused, Problem: problem}, err
+	if problem := im.contradicts(k, item); problem != "" {
+		return Result{AttemptID: item.ID, Outcome: Refused, Problem: problem}, nil
 	}
 	im.log.reset()
 	content, err := item.Write(im.log)
@@ -316,26 +325,19 @@ func (im *importer) add(item Item) (Result, error) {
 
 // contradicts says why an item cannot be what is stored under its identity, or why
 // its id is not free; "" when nothing is wrong.
-func (im *importer) contradicts(k *known, item Item) (string, error) {
+func (im *importer) contradicts(k *known, item Item) string {
 	if k.exists() {
 		if k.environment == string(item.Environment) && k.profile == string(item.Profile) {
-			return "", nil
+			return ""
 		}
 		return fmt.Sprintf("attempt %s is known as one of %s (profile %s) and cannot become one of %s (profile %s)",
-			k.id, k.environment, k.profile, item.Environment, item.Profile), nil
+			k.id, k.environment, k.profile, item.Environment, item.Profile)
 	}
 	_, taken := im.added.ids[digestOf(item.ID)]
-	if !taken {
-		var n int
-		if err := im.taken.QueryRowContext(im.tx.Statement.Context, item.ID).Scan(&n); err != nil {
-			return "", err
-		}
-		taken = n > 0
+	if taken || k.taken {
+		return fmt.Sprintf("the id %s is that of another attempt, from another dataset", item.ID)
 	}
-	if taken {
-		return fmt.Sprintf("the id %s is that of another attempt, from another dataset", item.ID), nil
-	}
-	return "", nil
+	return ""
 }
 
 // addRevision adds the rows of a revision and returns the attempt's key.
@@ -376,7 +378,7 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 
 // pendingArguments is how many column values are gathered before they are handed
 // to the inserter.
-const pendingArguments = 8_192
+const pendingArguments = 4_096
 
 func (im *importer) addFlag(pk int64, f rebench.Flag) {
 	if f.At.IsZero() {

@@ -19,6 +19,7 @@ type known struct {
 	key         digest16 // of dataset and native id
 	pk          int64    // 0 when nothing is stored
 	id          string
+	taken       bool // another attempt has the id
 	environment string
 	profile     string
 	number      int // of its last revision

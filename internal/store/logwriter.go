@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql/driver"
 	"slices"
 
 	"rebench/internal/rebench"
@@ -24,7 +23,8 @@ type LogWriter struct {
 
 	entries  []rebench.ScoreEntry
 	log      []byte // lines since the last chunk
-	chunk    int    // number of the next chunk
+	chunk    int64  // number of the next chunk
+	block    int64  // number of the next block of entries
 	chunks   [][]byte
 	held     int
 	bytes    int64
@@ -140,22 +140,24 @@ func (w *LogWriter) spill() {
 	}
 }
 
+// blockEntries is how many entries a block holds at most.
+const blockEntries = 1_024
+
 // write moves what is held into the bulk inserts.
 func (w *LogWriter) write(revision int64) {
-	for i := range w.entries {
-		e := &w.entries[i]
-		var t driver.Value
-		if e.Elapsed != nil {
-			t = e.Elapsed.Milliseconds()
-		}
-		w.im.entries.add(revision, int64(e.Seq), t, orNull(millisOfTime(e.At)), orNull(e.Raw), orNull(e.Normalized), string(e.Basis), e.Valid, e.Reason,
-			e.Message, e.SubmissionSHA256, e.ScorerSHA256, orNull(e.RescoredRaw), orNull(e.Rescored))
+	for all := range slices.Chunk(w.entries, blockEntries) {
+		w.addBlock(revision, all, nil)
 	}
 	for _, c := range w.chunks {
-		w.im.chunks.add(revision, int64(w.chunk), c)
+		w.im.chunks.add(revision, w.chunk, c)
 		w.chunk++
 	}
 	w.entries, w.chunks, w.held = w.entries[:0], w.chunks[:0], 0
+}
+
+func (w *LogWriter) addBlock(revision int64, entries, later []rebench.ScoreEntry) {
+	w.im.entries.add(revision, w.block, w.im.encoder.encode(entries, later))
+	w.block++
 }
 
 // commit writes the rest under the revision's id and returns what its row counts.
@@ -168,16 +170,7 @@ func (w *LogWriter) commit(revision int64) (entries, valid int, scorer string, b
 	}
 	w.write(revision)
 	if len(w.rescores) > 0 {
-		if err := w.im.rows.flush(); err != nil {
-			return 0, 0, "", 0, err
-		}
-	}
-	for _, r := range w.rescores {
-		err := w.im.tx.Model(&entryRow{}).Where("revision_id = ? AND seq = ?", revision, r.Seq).
-			Updates(map[string]any{"rescored_raw": r.RescoredRaw, "rescored_normalized": r.Rescored}).Error
-		if err != nil {
-			return 0, 0, "", 0, err
-		}
+		w.addBlock(revision, nil, w.rescores)
 	}
 	return w.n, w.valid, w.scorer, w.bytes, nil
 }

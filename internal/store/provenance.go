@@ -33,8 +33,8 @@ func (e evidence) reproduces(o evidence) bool {
 // as all stood at data revision asof. attempt, if not 0, asks about that one only.
 func (s *Store) reproduced(ctx context.Context, asof int64, flags map[int64]flagState, attempt int64) (map[int64]bool, error) {
 	query := `SELECT a.pk, r.submission_sha256, r.scorer_sha256, r.author, a.environment, a.profile, r.scorer_version, r.final_normalized` + currentAt +
-		` AND r.submission_sha256 <> '' AND r.badge = ? AND r.final_normalized IS NOT NULL`
-	args := []any{asof, string(rebench.BadgeRescored)}
+		` AND r.badge = '` + string(rebench.BadgeRescored) + `' AND r.submission_sha256 <> '' AND r.final_normalized IS NOT NULL`
+	args := []any{asof}
 	if attempt != 0 {
 		query += ` AND r.submission_sha256 IN (SELECT submission_sha256 FROM revisions WHERE attempt_pk = ? AND submission_sha256 <> '')`
 		args = append(args, attempt)

@@ -6,7 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -186,17 +189,43 @@ func (s *Store) Entries(ctx context.Context, revisions []int64) (map[int64][]reb
 	const chunk = 500
 	for len(revisions) > 0 {
 		n := min(chunk, len(revisions))
-		var rows []entryRow
-		err := s.reader.WithContext(ctx).Where("revision_id IN ?", revisions[:n]).Order("revision_id, seq").Find(&rows).Error
-		if err != nil {
+		if err := s.entries(ctx, revisions[:n], out); err != nil {
 			return nil, err
-		}
-		for _, r := range rows {
-			out[r.RevisionID] = append(out[r.RevisionID], r.domain())
 		}
 		revisions = revisions[n:]
 	}
 	return out, nil
+}
+
+func (s *Store) entries(ctx context.Context, revisions []int64, out map[int64][]rebench.ScoreEntry) error {
+	pool, err := s.reader.DB()
+	if err != nil {
+		return err
+	}
+	args := make([]any, len(revisions))
+	for i, r := range revisions {
+		args[i] = r
+	}
+	in := strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")
+	rows, err := pool.QueryContext(ctx, "SELECT revision_id, entries FROM score_entries WHERE revision_id IN ("+in+") ORDER BY revision_id, block", args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var revision int64
+		var block sql.RawBytes
+		if err := rows.Scan(&revision, &block); err != nil {
+			return err
+		}
+		if out[revision], err = decodeEntries(out[revision], block); err != nil {
+			return fmt.Errorf("score entries of revision %d: %w", revision, err)
+		}
+	}
+	for _, r := range revisions {
+		slices.SortStableFunc(out[r], func(a, b rebench.ScoreEntry) int { return a.Seq - b.Seq })
+	}
+	return rows.Err()
 }
 
 // Attempt returns the attempt with the given id as it stood at data revision
@@ -272,15 +301,9 @@ func (s *Store) attach(ctx context.Context, db *gorm.DB, a *rebench.Attempt, pk,
 			a.Badge = rebench.BadgeReproduced
 		}
 	}
-	var entries []entryRow
-	if err := db.Where("revision_id = ?", a.RevisionID).Order("seq").Find(&entries).Error; err != nil {
-		return err
-	}
-	a.Entries = make([]rebench.ScoreEntry, len(entries))
-	for i, e := range entries {
-		a.Entries[i] = e.domain()
-	}
-	return nil
+	entries, err := s.Entries(ctx, []int64{a.RevisionID})
+	a.Entries = entries[a.RevisionID]
+	return err
 }
 
 func fill(a *rebench.Attempt, r revisionRow) error {

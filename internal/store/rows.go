@@ -117,34 +117,6 @@ type currentRow struct {
 
 func (currentRow) TableName() string { return "current_revisions" }
 
-type entryRow struct {
-	RevisionID         int64 `gorm:"primaryKey"`
-	Seq                int   `gorm:"primaryKey"`
-	TMs                *int64
-	AtMs               *int64
-	Raw                *float64
-	Normalized         *float64
-	Basis              string
-	Valid              bool
-	Reason             string
-	Message            string
-	SubmissionSHA256   string `gorm:"column:submission_sha256"`
-	ScorerSHA256       string `gorm:"column:scorer_sha256"`
-	RescoredRaw        *float64
-	RescoredNormalized *float64
-}
-
-func (entryRow) TableName() string { return "score_entries" }
-
-func (r entryRow) domain() rebench.ScoreEntry {
-	return rebench.ScoreEntry{
-		Seq: r.Seq, Elapsed: durationOf(r.TMs), At: timeOf(r.AtMs), Raw: r.Raw, Normalized: r.Normalized,
-		Basis: rebench.Basis(r.Basis), Valid: r.Valid, Reason: r.Reason, Message: r.Message,
-		SubmissionSHA256: r.SubmissionSHA256, ScorerSHA256: r.ScorerSHA256,
-		RescoredRaw: r.RescoredRaw, Rescored: r.RescoredNormalized,
-	}
-}
-
 type flagRow struct {
 	ID           int64 `gorm:"primaryKey"`
 	AttemptPK    int64 `gorm:"column:attempt_pk"`
@@ -172,14 +144,6 @@ func millisOfTime(t *time.Time) *int64 {
 	}
 	ms := t.UnixMilli()
 	return &ms
-}
-
-func durationOf(ms *int64) *time.Duration {
-	if ms == nil {
-		return nil
-	}
-	d := time.Duration(*ms) * time.Millisecond
-	return &d
 }
 
 func orZero(ms *int64) time.Duration {

@@ -21,7 +21,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
@@ -124,7 +123,7 @@ func lockFile(path string) (*os.File, error) {
 func (s *Store) connect(ctx context.Context) error {
 	// Pragmas go into the DSN: an Exec reaches one connection of the pool only.
 	pragmas := []string{"busy_timeout(10000)", "foreign_keys(1)", "temp_store(memory)"}
-	writer := dsn(s.path, append(pragmas, "journal_mode(wal)", "synchronous(full)", "cache_size(-16384)"), "_txlock=immediate")
+	writer := dsn(s.path, append(pragmas, "page_size(16384)", "journal_mode(wal)", "synchronous(full)", "cache_size(-8192)"), "_txlock=immediate")
 	reader := dsn(s.path, append(pragmas, "query_only(1)", "cache_size(-8192)"))
 	var err error
 	if s.writer, err = open(writer, 1); err != nil {
@@ -162,31 +161,6 @@ func open(dsn string, conns int) (*gorm.DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	return db, pool.Ping()
-}
-
-func (s *Store) migrate(ctx context.Context) error {
-	pool, err := s.writer.DB()
-	if err != nil {
-		return err
-	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, pool, files)
-	if err != nil {
-		return err
-	}
-	have, err := provider.GetDBVersion(ctx)
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	if want := sources[len(sources)-1].Version; have > want {
-		return rebench.Errorf(rebench.CodeInvalid, "it was written by a newer version (schema %d, this program knows %d)", have, want)
-	}
-	_, err = provider.Up(ctx)
-	return err
 }
 
 // describe turns SQLite's errors at opening into one line that says what to do.

@@ -129,7 +129,8 @@ func sendJSON(c *gin.Context, status int, body io.Reader) error {
 // pack compresses an answer to be stored.
 func pack(body io.Reader) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := zstd.NewWriter(&out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	w, err := zstd.NewWriter(&out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}
