@@ -11,7 +11,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -396,37 +395,5 @@ func TestFlagsThroughTheAPI(t *testing.T) {
 		if status, _, _ := bodyOf(t, res, err); status != 200 {
 			t.Errorf("%s: %d", path, status)
 		}
-	}
-}
-
-// Every sample file is imported or refused with the right reason, over HTTP.
-func TestEverySampleThroughTheAPI(t *testing.T) {
-	dir := filepath.Join("..", "..", "internal", "ingest", "testdata")
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no samples in %s (%v)", dir, err)
-	}
-	s := newUploadSite(t, testutil.EmptyStore(t))
-	seen := 0
-	for _, path := range files {
-		if info, err := os.Stat(path); err != nil || info.IsDir() || strings.HasPrefix(info.Name(), "INDEX") || strings.HasSuffix(path, ".md") {
-			continue
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen++
-		a := s.upload(t, "?dry_run=1", "", nil, map[string]string{filepath.Base(path): string(b)})
-		switch {
-		case a.status == 200:
-		case a.status == 422 && a.code() != "":
-		default:
-			t.Errorf("%s: %d %.200s", filepath.Base(path), a.status, a.body)
-		}
-		t.Logf("%-90s %d %s", filepath.Base(path), a.status, a.code())
-	}
-	if seen == 0 {
-		t.Error("no sample was tried")
 	}
 }
