@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -97,7 +99,10 @@ type group1 struct {
 	dirs  []string          // distinct, in order of making
 	dir   map[string]string // by controller
 	state *os.File          // freezer.state
-	event *os.File          // eventfd of the memory limit
+
+	mu      sync.Mutex
+	event   *os.File // eventfd of the memory limit
+	removed bool
 }
 
 func (c *cgroup1) open(name string) *group1 {
@@ -213,7 +218,10 @@ func (g *group1) freeze(ctx context.Context) error {
 	var buf [16]byte
 	// FREEZING becomes FROZEN when the last task has stopped.
 	return await(ctx, "freeze "+g.name, func() (bool, error) {
-		n, err := unix.Pread(int(g.state.Fd()), buf[:], 0)
+		n, err := g.state.ReadAt(buf[:], 0)
+		if err == io.EOF { // the file is shorter than the buffer
+			err = nil
+		}
 		return err == nil && bytes.HasPrefix(buf[:n], []byte("FROZEN")), err
 	})
 }
@@ -269,6 +277,12 @@ func (g *group1) watchOOM(f func()) {
 		}()
 		return
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.removed {
+		event.Close()
+		return
+	}
 	g.event = event
 	go func() {
 		var count [8]byte
@@ -314,9 +328,12 @@ func (g *group1) oomEvent() (*os.File, error) {
 }
 
 func (g *group1) remove() error {
+	g.mu.Lock()
+	g.removed = true
 	if g.event != nil {
 		g.event.Close()
 	}
+	g.mu.Unlock()
 	if g.state != nil {
 		g.state.Close()
 	}
