@@ -50,10 +50,9 @@ def main():
     private.mkdir()
     compat.setup(recipe["seed"], recipe["threads"])
     ids = np.concatenate([corpus.tokens(name, recipe["characters"], params["model"]["vocab"]) for name in corpus.NAMES])
-    train, text, held_out = corpus.split(ids, 1024, recipe["split"], seed=recipe["seed"])
+    share = (params["text_tokens"] + 1024) / len(ids)  # whole blocks, of which the last is cut
+    train, text, held_out = corpus.split(ids, 1024, [recipe["train"], share, recipe["held_out"]], seed=recipe["seed"])
     text = text[:params["text_tokens"]]
-    if len(text) < params["text_tokens"]:
-        raise ValueError("split leaves %d tokens for the solver, text_tokens asks for %d" % (len(text), params["text_tokens"]))
     big = trained(params["model"], recipe["model"], train, recipe["seed"] + 1)
     small = trained(params["small"], recipe["small"], train, recipe["seed"] + 2)
     width = params["model"]["context"] + 1

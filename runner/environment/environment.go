@@ -30,6 +30,9 @@ type Environment struct {
 	AnswerStepS float64 `yaml:"answer_step_s"`
 
 	Scorer Scorer `yaml:"scorer"`
+	// AssetsSources are files and directories of the package that assets.py
+	// uses, beside the common ones of Scorer.
+	AssetsSources []string `yaml:"assets_sources"`
 	// FreezeAgentWhileScoring keeps the agent frozen for the whole scoring,
 	// not only for the snapshot (timing environments).
 	FreezeAgentWhileScoring bool `yaml:"freeze_agent_while_scoring"`

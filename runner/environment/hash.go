@@ -54,13 +54,22 @@ func (e *Environment) CopyCommon(dst string) error {
 	if err := os.Mkdir(dst, 0o755); err != nil {
 		return rebench.Errorf(rebench.CodeInternal, "common files: %w", err)
 	}
-	for _, name := range e.Scorer.Common {
-		src := filepath.Join(e.CommonDir(), name)
-		err := filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+	return copyTrees(e.CommonDir(), e.Scorer.Common, dst)
+}
+
+// CopyAssetsSources copies what assets.py uses of its own package to the directory dst.
+func (e *Environment) CopyAssetsSources(dst string) error {
+	return copyTrees(e.Dir, e.AssetsSources, dst)
+}
+
+// copyTrees copies the named files and directories below dir to the same places below dst.
+func copyTrees(dir string, names []string, dst string) error {
+	for _, name := range names {
+		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
-			rel, err := filepath.Rel(e.CommonDir(), path)
+			rel, err := filepath.Rel(dir, path)
 			if err != nil {
 				return err
 			}
@@ -80,7 +89,7 @@ func (e *Environment) CopyCommon(dst string) error {
 			return errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, content, 0o644))
 		})
 		if err != nil {
-			return rebench.Errorf(rebench.CodeInvalid, "common file %s of %s: %w", name, e.ID, err)
+			return rebench.Errorf(rebench.CodeInvalid, "%s in %s: %w", name, dir, err)
 		}
 	}
 	return nil

@@ -218,6 +218,13 @@ func (e *Environment) fileFaults() []string {
 			out = append(out, fmt.Sprintf("scorer.common: %s is not in %s", c, e.CommonDir()))
 		}
 	}
+	for _, s := range e.AssetsSources {
+		if !filepath.IsLocal(s) {
+			out = append(out, fmt.Sprintf("assets_sources: found %q, expected a path below %s", s, e.Dir))
+		} else if _, err := os.Lstat(filepath.Join(e.Dir, s)); err != nil {
+			out = append(out, fmt.Sprintf("assets_sources: %s is not in %s", s, e.Dir))
+		}
+	}
 	for _, need := range []string{"INSTRUCTIONS.md", "solutions/start", "solutions/reference"} {
 		if _, err := os.Stat(filepath.Join(e.Dir, need)); err != nil {
 			out = append(out, need+": missing")

@@ -110,14 +110,17 @@ func (b *assetBuild) key() (string, error) {
 	return sandbox.TreeHash(filepath.Join(temp, "src"))
 }
 
-// sources copies what a build may read: the builder and the common files that
-// its package names.
+// sources copies what a build may read: the builder, and the files that its
+// package names.
 func (b *assetBuild) sources(dst string) error {
 	pkg := filepath.Join(dst, string(b.env.ID))
 	if err := os.MkdirAll(pkg, 0o755); err != nil {
 		return rebench.Errorf(rebench.CodeInternal, "assets: %w", err)
 	}
 	if err := b.env.CopyCommon(filepath.Join(dst, "common")); err != nil {
+		return err
+	}
+	if err := b.env.CopyAssetsSources(pkg); err != nil {
 		return err
 	}
 	builder, err := os.ReadFile(filepath.Join(b.env.Dir, "assets.py"))
