@@ -204,14 +204,14 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-func (s uploadSite) page(t *testing.T, path string) (status int, at, body string) {
+func (s *uploadSite) page(t *testing.T, path string) (status int, at, body string) {
 	t.Helper()
 	res, err := s.Client().Get(s.URL + path)
 	return bodyOf(t, res, err)
 }
 
 // cellsAreText fails when a cell would be run by a spreadsheet.
-func (s uploadSite) cellsAreText(t *testing.T, paths ...string) {
+func (s *uploadSite) cellsAreText(t *testing.T, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		status, _, body := s.page(t, path)

@@ -104,7 +104,7 @@ func TestEverySampleThroughTheAPI(t *testing.T) {
 }
 
 // scoresMatch compares the stored score entries of an Inspect sample with the index.
-func (s uploadSite) scoresMatch(t *testing.T, e indexed, attempts int) {
+func (s *uploadSite) scoresMatch(t *testing.T, e indexed, attempts int) {
 	t.Helper()
 	rev, err := s.db.LatestRevision(t.Context())
 	if err != nil {
@@ -251,7 +251,7 @@ func TestThePublishedFileOverHTTP(t *testing.T) {
 	}
 }
 
-func (s uploadSite) getJSON(t *testing.T, path string, into any) {
+func (s *uploadSite) getJSON(t *testing.T, path string, into any) {
 	t.Helper()
 	res, err := s.Client().Get(s.URL + path)
 	status, _, body := bodyOf(t, res, err)

@@ -27,23 +27,38 @@ type uploadSite struct {
 	db     *store.Store
 	dir    string
 	secret map[store.Scope]string
+	stop   func()
 }
 
-func newUploadSite(t *testing.T, db *store.Store) uploadSite {
+func newUploadSite(t *testing.T, db *store.Store) *uploadSite {
 	t.Helper()
-	s := uploadSite{db: db, dir: t.TempDir(), secret: map[store.Scope]string{}}
-	h, err := New(Options{Engine: analysis.New(db, analysis.Options{Replicates: 200}), Store: db, DB: db, UploadDir: s.dir, Logger: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &uploadSite{db: db, dir: t.TempDir(), secret: map[store.Scope]string{}}
+	s.start(t)
+	t.Cleanup(func() { s.stop() })
+	var err error
 	for _, scope := range []store.Scope{store.ScopeUpload, store.ScopeAdmin} {
 		if s.secret[scope], err = db.CreateToken(t.Context(), string(scope), scope); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.Server = httptest.NewServer(h)
-	t.Cleanup(func() { h.Stop(); s.Close() })
 	return s
+}
+
+func (s *uploadSite) start(t *testing.T) {
+	t.Helper()
+	h, err := New(Options{Engine: analysis.New(s.db, analysis.Options{Replicates: 200}), Store: s.db, DB: s.db, UploadDir: s.dir, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = httptest.NewServer(h)
+	s.stop = func() { h.Stop(); s.Close() }
+}
+
+// restart ends the server and starts another over the same database and directory.
+func (s *uploadSite) restart(t *testing.T) {
+	t.Helper()
+	s.stop()
+	s.start(t)
 }
 
 // form builds a multipart body; fields come first.
@@ -90,7 +105,7 @@ func (a reply) code() string {
 	return code
 }
 
-func (s uploadSite) post(t *testing.T, path, secret, key string, body io.Reader, contentType string) reply {
+func (s *uploadSite) post(t *testing.T, path, secret, key string, body io.Reader, contentType string) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, body)
 	if err != nil {
@@ -117,7 +132,7 @@ func (s uploadSite) post(t *testing.T, path, secret, key string, body io.Reader,
 	return a
 }
 
-func (s uploadSite) upload(t *testing.T, query, key string, fields, files map[string]string) reply {
+func (s *uploadSite) upload(t *testing.T, query, key string, fields, files map[string]string) reply {
 	t.Helper()
 	body, contentType := form(t, fields, files)
 	return s.post(t, "/api/v1/uploads"+query, s.secret[store.ScopeUpload], key, body, contentType)
@@ -201,7 +216,7 @@ func TestUploadAPI(t *testing.T) {
 }
 
 // leavesNothing checks that no file of a request stays behind.
-func (s uploadSite) leavesNothing(t *testing.T) {
+func (s *uploadSite) leavesNothing(t *testing.T) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(s.dir, "temp", "*"))
 	if err != nil || len(left) > 0 {
@@ -251,7 +266,7 @@ func TestUploadsAreLimitedByToken(t *testing.T) {
 }
 
 // browser is a client with cookies that follows redirects.
-func (s uploadSite) browser(t *testing.T) *http.Client {
+func (s *uploadSite) browser(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -274,7 +289,7 @@ func bodyOf(t *testing.T, res *http.Response, err error) (int, string, string) {
 }
 
 // logIn sends the log-in form and returns where it led.
-func (s uploadSite) logIn(t *testing.T, b *http.Client, token, next string) (status int, path, page string) {
+func (s *uploadSite) logIn(t *testing.T, b *http.Client, token, next string) (status int, path, page string) {
 	t.Helper()
 	res, err := b.Get(s.URL + "/login")
 	_, _, page = bodyOf(t, res, err)
