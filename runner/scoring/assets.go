@@ -198,7 +198,7 @@ func (b *assetBuild) execute(ctx context.Context, root *sandbox.Root, src string
 	if err := json.Unmarshal(facts, &object); err != nil {
 		return nil, rebench.Errorf(rebench.CodeInternal, "assets.py: last line: expected a JSON object, found %.200q", facts)
 	}
-	return json.RawMessage(facts), nil
+	return json.Marshal(json.RawMessage(facts)) // as the record will have them, without spaces
 }
 
 // keep copies the result out and records it, the record last.
