@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -108,6 +110,40 @@ func service(tb testing.TB, tier sandbox.TierName) *Service {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+// TestUnprivileged runs the heart of the others as an ordinary user, whose tier
+// is the weakest.
+func TestUnprivileged(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("running as an ordinary user already: the other tests cover the unprivileged tier")
+		return
+	}
+	const uid = 64_999 // owns nothing on any machine
+	home := filepath.Join(testDir, "unprivileged")
+	dir := filepath.Join(home, "runner", "scoring")
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.MkdirAll(dir, 0o755), os.CopyFS(filepath.Join(home, "environments", "common"), os.DirFS("../../environments/common")),
+		os.WriteFile(filepath.Join(dir, "scoring.test"), self, 0o755), os.Chown(home, uid, uid), os.Chown(dir, uid, uid),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("./scoring.test", "-test.v", "-test.run", "^(TestScoreWholeContract|TestScorerFaults|TestStopFromScorer|TestHiddenFromSubmission|TestTargets)$")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{"tier that ran: rlimit, separate users: false", "--- PASS: TestScoreWholeContract", "--- PASS: TestHiddenFromSubmission", "\nPASS\n"} {
+		if err != nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "--- SKIP") {
+			t.Fatalf("as user %d: %v; expected %q in\n%s", uid, err, want, out)
+		}
+	}
 }
 
 func fileLock(path string) func(context.Context) (func(), error) {

@@ -134,6 +134,9 @@ func TestScorerFaults(t *testing.T) {
 			if tc.stage == "timeout" {
 				env.Scorer.WallS = 0.5
 			}
+			if tc.stage == "memory" && s.cfg.Executor.Tier().Name == sandbox.TierRlimit {
+				tc.stage, tc.text = "exit", "" // refused by the limit on address space
+			}
 			out, err := score(t, s, env, dir)
 			wantFault(t, err, tc.stage, tc.text)
 			if rebench.ErrorCode(err) != rebench.CodeInternal || out.Verdict.Valid || out.Verdict.Reason != nil {
@@ -190,7 +193,7 @@ func TestSubmissionFaults(t *testing.T) {
 				out := mustScore(t, s, env, solution(t, map[string]string{"solution.py": "import os\nb = []\nwhile True: b.append(bytearray(os.urandom(1 << 20)))"}))
 				// Where the limit is on address space, the program sees it first.
 				want := []Reason{ReasonOOM}
-				if tier == sandbox.TierRlimit {
+				if s.cfg.Executor.Tier().Name == sandbox.TierRlimit {
 					want = append(want, ReasonError)
 				}
 				if out.Verdict.Reason == nil || !slices.Contains(want, *out.Verdict.Reason) {
