@@ -134,6 +134,12 @@ type Imported struct {
 	Extra    Extra
 }
 
+// Keys in Imported.Extra for what the lines of a converted log cannot say.
+const (
+	ExtraUnscored = "unscored"   // why the score of an attempt without a valid entry is unknown
+	ExtraDuration = "duration_s" // from start to end, where the times themselves are unknown
+)
+
 // Header is the first line of a log. Exactly one of Agent and Human is set.
 type Header struct {
 	AttemptID   string

@@ -142,6 +142,7 @@ func (a *Attempt) encode(line func() int, next func() attemptlog.Event) {
 			number++
 			yield(&attemptlog.Line{Number: number, Seq: head.Seq, Hash: head.Hash, Raw: bytes.TrimSuffix(buf.Bytes(), []byte("\n")), Event: e})
 		}
+		a.tellSource()
 		put(a.Header)
 		for e := next(); e != nil; e = next() {
 			put(e)
@@ -153,6 +154,21 @@ func (a *Attempt) encode(line func() int, next func() attemptlog.Event) {
 			}
 		}
 		a.tellRedactions()
+	}
+}
+
+// tellSource puts into the log what its lines cannot say, so that an export of it
+// makes the same attempt.
+func (a *Attempt) tellSource() {
+	i := a.Header.Imported
+	if i == nil {
+		return
+	}
+	if a.Unscored != "" {
+		i.Extra = append(i.Extra, attemptlog.Member{Key: attemptlog.ExtraUnscored, Value: attemptlog.Text(a.Unscored)})
+	}
+	if a.DurationS != nil && a.Header.StartedAt == nil {
+		i.Extra = append(i.Extra, attemptlog.Member{Key: attemptlog.ExtraDuration, Value: jsonFloat(*a.DurationS)})
 	}
 }
 

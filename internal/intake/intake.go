@@ -134,7 +134,7 @@ func (b *builder) entry(seq int64, e *attemptlog.Score) rebench.ScoreEntry {
 		SubmissionSHA256: e.SubmissionSHA256, ScorerSHA256: e.ScorerSHA256,
 	}
 	if e.T != nil {
-		d := seconds(*e.T)
+		d := Seconds(*e.T)
 		out.Elapsed, b.hasLog = &d, true
 	}
 	if e.At != nil {
@@ -149,7 +149,8 @@ func (b *builder) entry(seq int64, e *attemptlog.Score) rebench.ScoreEntry {
 	return out
 }
 
-func seconds(s float64) time.Duration {
+// Seconds is a time in seconds to the nearest millisecond, as the store keeps it.
+func Seconds(s float64) time.Duration {
 	return time.Duration(math.Round(s*1000)) * time.Millisecond
 }
 
@@ -213,16 +214,21 @@ func (b *builder) fillSolver(a *rebench.Attempt) {
 func (b *builder) fillConditions(a *rebench.Attempt) {
 	h, s := b.header, b.summary
 	if h.TimeLimitS != nil {
-		a.TimeLimit = seconds(*h.TimeLimitS)
+		a.TimeLimit = Seconds(*h.TimeLimitS)
 	}
 	a.StartedAt, a.EndedAt, a.ZoneUnknown = copied(h.StartedAt), copied(s.EndAt), b.meta.ZoneUnknown
 	switch {
 	case s.EndT != nil:
-		a.Duration = seconds(*s.EndT)
+		a.Duration = Seconds(*s.EndT)
 	case b.meta.Duration > 0:
 		a.Duration = b.meta.Duration
 	case a.StartedAt != nil && a.EndedAt != nil:
 		a.Duration = a.EndedAt.Sub(*a.StartedAt) - s.PausedFor
+	case h.Imported != nil:
+		var duration float64
+		if json.Unmarshal(h.Imported.Extra.Get(attemptlog.ExtraDuration), &duration) == nil && duration > 0 {
+			a.Duration = Seconds(duration)
+		}
 	}
 	a.EndReason = string(s.EndReason)
 	a.Clock, a.Seed, a.CostUSD = h.Clock, h.Seed, copied(s.CostUSD)
@@ -281,10 +287,19 @@ func (b *builder) badge(final *attemptlog.Result) rebench.Badge {
 
 // unscored says why a log without a valid entry tells nothing of its score.
 func (b *builder) unscored() string {
-	if b.meta.Unscored == "" && b.summary.HiddenScores > 0 {
+	if b.meta.Unscored != "" {
+		return b.meta.Unscored
+	}
+	if i := b.header.Imported; i != nil {
+		var said string
+		if json.Unmarshal(i.Extra.Get(attemptlog.ExtraUnscored), &said) == nil && said != "" {
+			return said
+		}
+	}
+	if b.summary.HiddenScores > 0 {
 		return UnrankedHidden
 	}
-	return b.meta.Unscored
+	return ""
 }
 
 func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string {

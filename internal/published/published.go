@@ -13,7 +13,6 @@ import (
 	"iter"
 	"strconv"
 	"sync"
-	"time"
 
 	"rebench/data"
 	"rebench/internal/attemptlog"
@@ -105,7 +104,7 @@ func newItem(a *ingest.Attempt, sum string, flags []rebench.Flag) (store.Item, e
 	m := intake.Meta{Dataset: a.Dataset, NativeID: a.NativeID, SourceFile: RunsFile, SourceLine: a.Line, SourceSHA256: sum,
 		Note: "published", Flags: flags, Extra: map[string]string{}}
 	if a.DurationS != nil {
-		m.Duration = time.Duration(*a.DurationS * float64(time.Second))
+		m.Duration = intake.Seconds(*a.DurationS)
 	}
 	item, err := intake.NewItem(a.Header, m, intake.FromIngest(a))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"rebench/internal/attemptlog"
 	"rebench/internal/ingest"
@@ -234,7 +233,7 @@ func (b *batch) item(f *ingest.File, a *ingest.Attempt, file File) (item store.I
 		m.SourceSHA256 = file.SHA256
 	}
 	if a.DurationS != nil {
-		m.Duration = time.Duration(*a.DurationS * float64(time.Second))
+		m.Duration = intake.Seconds(*a.DurationS)
 	}
 	for _, x := range a.Source {
 		m.Extra[x.Key] = string(x.Value)
