@@ -278,6 +278,19 @@ type preparation struct {
 	dir string
 }
 
+// service returns what starts the service of an attempt; nil when the
+// environment has none.
+func (m *machine) service(env *environment.Environment, p *environment.Profile, assets scoring.Assets, label string) func(context.Context, *os.File) (attempt.Servant, error) {
+	if !scoring.HasService(env) {
+		return nil
+	}
+	return func(ctx context.Context, listener *os.File) (attempt.Servant, error) {
+		return m.scorer.Serve(ctx, scoring.PrepareRequest{
+			Attempt: label, Environment: env, Profile: p, AssetsDir: assets.Dir, Threads: computeThreads,
+		}, listener)
+	}
+}
+
 // prepare makes, in the new directory dir, what the workspace of an attempt
 // begins with beyond the start.
 func (m *machine) prepare(ctx context.Context, env *environment.Environment, p *environment.Profile, assets scoring.Assets, label, dir string) (*preparation, error) {

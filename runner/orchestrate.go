@@ -147,7 +147,7 @@ func (m *machine) attempt(ctx context.Context, p *plan, ag *agent.Agent, assets 
 	a, err := attempt.New(attempt.Config{
 		Dir: dir, Environment: p.env, Profile: p.profile, Agent: ag, TimeLimit: p.timeLimit, Seed: o.Seed, Executor: m.exec, Scorer: m.scorer,
 		Calibration: cal, Lease: lease, Inventory: m.inventory, Hardware: m.hardware, AssetsDir: assets.Dir, Prepared: prepared.Prepared, ToolVersion: version(),
-		MaxScorings: p.maxScorings, KeepSubmissions: p.keep, Logger: m.logger, Synced: d.synced,
+		MaxScorings: p.maxScorings, KeepSubmissions: p.keep, Logger: m.logger, Synced: d.synced, Serve: m.service(p.env, p.profile, assets, o.ID),
 	})
 	if err == nil && ag.Human {
 		var release func()

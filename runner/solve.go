@@ -39,13 +39,13 @@ func (s *singleScoring) solve(ctx context.Context, temp, dst string) (sandbox.Sn
 	if err := ws.Fill(ctx, merged); err != nil {
 		return sandbox.Snapshot{}, err
 	}
-	if err := s.runSolve(ctx, ws); err != nil {
+	if err := s.runSolve(ctx, temp, ws); err != nil {
 		return sandbox.Snapshot{}, err
 	}
 	return ws.Snapshot(ctx, ".", dst, limits.Snapshot())
 }
 
-func (s *singleScoring) runSolve(ctx context.Context, ws sandbox.Workspace) error {
+func (s *singleScoring) runSolve(ctx context.Context, temp string, ws sandbox.Workspace) error {
 	running, err := s.m.locks.Running(ctx, "solve.sh", s.m.waitingForCalibration)
 	if err != nil {
 		return err
@@ -65,6 +65,23 @@ func (s *singleScoring) runSolve(ctx context.Context, ws sandbox.Workspace) erro
 	}
 	out := &lastBytes{most: 4 << 10}
 	spec.Argv, spec.Stdout, spec.Stderr = []string{"/bin/sh", "./" + solveScript}, out, out
+	if serve := s.m.service(s.env, s.profile, s.assets, s.label()); serve != nil {
+		socket, err := attempt.ListenService(temp, ws)
+		if err != nil {
+			return err
+		}
+		defer socket.Close()
+		servant, err := serve(ctx, socket.Listener())
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if _, err := servant.Stop(); err != nil {
+				s.m.progress.note("%v", err)
+			}
+		}()
+		socket.Show(&spec)
+	}
 	bar := s.m.progress.start("%s in a workspace of %s (%s)", solveScript, s.env.ID, s.profile.Name)
 	defer bar.finish()
 	begin := time.Now()

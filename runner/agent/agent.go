@@ -129,6 +129,8 @@ const (
 	RunDir      = "/run/rebench"
 	Socket      = RunDir + "/score.sock"
 	BinDir      = RunDir + "/bin"
+	// ServiceSocket is there when the environment has a service.
+	ServiceSocket = RunDir + "/service.sock"
 )
 
 //go:embed program/score.py

@@ -38,6 +38,9 @@ type Config struct {
 	AssetsDir   string // "" when the environment has none
 	Prepared    scoring.Prepared
 	ToolVersion string
+	// Serve starts the environment's service on a listening socket; nil when it
+	// has none.
+	Serve func(ctx context.Context, listener *os.File) (Servant, error)
 
 	// MaxScorings bounds the scorings one solver may ask for; 0: DefaultMaxScorings.
 	// Scoring is the runner's work, most of it uncharged.
@@ -79,6 +82,7 @@ type Attempt struct {
 	ws   sandbox.Workspace
 	proc sandbox.Process
 
+	service  service
 	agentOut *cappedFile
 	started  time.Time // wall time at which the clock started
 
@@ -176,10 +180,16 @@ type ending struct {
 	detail string
 	result *sandbox.Result // of the agent, when it ended by itself
 	err    error           // set when the runner failed
+
+	service    json.RawMessage // what the service said last of what it did; nil without one
+	serviceErr error
 }
 
 // run starts the solver and waits for what ends the attempt.
 func (a *Attempt) run(ctx context.Context, socket *scoreSocket) ending {
+	if err := a.startService(ctx); err != nil {
+		return ending{reason: attemptlog.EndError, detail: "the environment's service did not start: " + err.Error(), err: err}
+	}
 	proc, err := a.startAgent(ctx, socket.path)
 	if err != nil {
 		return ending{reason: attemptlog.EndError, detail: "the solver's sandbox did not start: " + err.Error(), err: err}

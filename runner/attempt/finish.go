@@ -29,6 +29,10 @@ func (a *Attempt) finish(ctx context.Context, end ending, socket *scoreSocket) (
 		a.logger.Error("the solver's sandbox does not die", "error", err.Error())
 		end.err = errors.Join(end.err, err)
 	}
+	end.service, end.serviceErr = a.stopService()
+	if end.serviceErr != nil {
+		a.logger.Error("the environment's service", "error", end.serviceErr.Error())
+	}
 	if socket != nil {
 		socket.close() // a scoring whose solution was taken in time ends first
 	}
@@ -150,6 +154,10 @@ func (a *Attempt) endEvent(ctx context.Context, end ending, stopAt time.Time) *a
 		if r.Signal != 0 {
 			x.add("signal", int(r.Signal))
 		}
+	}
+	x.addRaw("service", end.service)
+	if end.serviceErr != nil {
+		x.add("service_error", cut(end.serviceErr.Error(), 4<<10))
 	}
 	if err := device.CheckIdle(ctx, a.cfg.Inventory, a.cfg.Lease.UUIDs(), deviceGrace); err != nil {
 		x.add("gpu_after", err.Error())

@@ -117,6 +117,9 @@ func (a *Attempt) startAgent(ctx context.Context, socket string) (sandbox.Proces
 		maps.Copy(spec.Env, map[string]string{"TERM": "xterm", "PS1": `\w \$ `})
 	}
 	spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: agent.Socket, Source: socket})
+	if a.service.socket != nil {
+		a.service.socket.Show(&spec)
+	}
 	spec.Mounts = append(spec.Mounts, ag.Programs(spec.Root.Python)...)
 	spec.Mounts = append(spec.Mounts, ag.Mounts...)
 	// The sandbox outlives ctx: how it ends is decided in run and finish.

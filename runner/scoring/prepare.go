@@ -120,6 +120,15 @@ func (s *Service) runPrepare(ctx context.Context, req PrepareRequest, key [32]by
 }
 
 func prepareSpec(req PrepareRequest, key [32]byte, root *sandbox.Root, trusted staged, out sandbox.Workspace) (sandbox.Spec, error) {
+	spec, err := trustedSpec(req, key, root, trusted, prepareEntry)
+	spec.Name, spec.Dir = "prepare", "/out"
+	spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: "/out", Workspace: out, Writable: true})
+	return spec, err
+}
+
+// trustedSpec is the sandbox of a trusted program that serves one attempt; its
+// standard input says which.
+func trustedSpec(req PrepareRequest, key [32]byte, root *sandbox.Root, trusted staged, entry string) (sandbox.Spec, error) {
 	env := req.Environment
 	id := string(env.ID)
 	fields := map[string]any{
@@ -127,14 +136,13 @@ func prepareSpec(req PrepareRequest, key [32]byte, root *sandbox.Root, trusted s
 		"assets_dir": nil, "out_dir": "/out", "threads": max(req.Threads, 1),
 	}
 	spec := sandbox.Spec{
-		Name: "prepare", Role: sandbox.RoleScorer, Root: root,
-		Argv: []string{root.Python, "-I", "-B", path.Join(packagesDir, id, prepareEntry)},
-		Env:  sandbox.BaseEnv(root, req.Threads), Dir: "/out",
+		Role: sandbox.RoleScorer, Root: root,
+		Argv: []string{root.Python, "-I", "-B", path.Join(packagesDir, id, entry)},
+		Env:  sandbox.BaseEnv(root, req.Threads),
 		Mounts: []sandbox.Mount{
 			{Target: path.Join(packagesDir, id, "scorer"), Source: trusted.scorer.Path},
 			{Target: path.Join(packagesDir, "common"), Source: trusted.common.Path},
 			{Target: path.Join(packagesDir, id, "solutions/start"), Source: trusted.start.Path},
-			{Target: "/out", Workspace: out, Writable: true},
 		},
 		Limits: sandbox.Limits{
 			Wall: time.Duration(env.Scorer.WallS * float64(time.Second)), MemoryBytes: env.Scorer.MemoryMB << 20,

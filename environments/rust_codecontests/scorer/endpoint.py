@@ -6,58 +6,53 @@ POST /v1/chat/completions      {"model", "messages": [{"role", "content"}], "n"}
 PUT  /v1/answers/ID            the body is the Rust program, UTF-8; a later one replaces it
 """
 
-import http.server
 import json
-import threading
+
+import serving
+from serving import Refused
 
 MODEL = "simulated-coder"
-MAX_BODY = 1 << 20
 MAX_ANSWER = 64 << 10
 MAX_N = 16
 MAX_REQUESTS = 50_000
 
 
-class Refused(Exception):
-    """args: HTTP status, OpenAI error type, message."""
-
-
-class Desk:
-    """What the endpoint serves, whatever the connection.
+class Desk(serving.Desk):
+    """What the endpoint serves.
 
     model: standin.Model; shown: the JSON object of /v1/problems. answers: id ->
-    text; faults: what was sent that no honest solution sends.
+    text; faults: what was sent that no honest solution sends; refused: requests
+    for completions that were used up.
     """
 
-    def __init__(self, model, shown):
+    def __init__(self, model, shown, tell=None):
+        super().__init__(tell)
         self.model, self.shown = model, shown
         self.answers, self.faults, self.requests, self.refused = {}, [], 0, 0
-        self._lock = threading.Lock()
 
-    def serve(self, sock, timeout_s=None):
-        """Serve one connection to its end; its faults are kept, none is raised."""
-        sock.settimeout(timeout_s)
-        try:
-            _Handler(sock, ("solution", 0), self)
-        except OSError:
-            pass  # gone in the middle of a reply
-        finally:
-            sock.close()
-
-    def request(self, method, path, body):
+    def answer(self, method, path, body):
         """Return the reply to a request, a JSON object; raises Refused."""
-        with self._lock:
-            self.requests += 1
-            if self.requests > MAX_REQUESTS:
-                raise Refused(429, "rate_limit_exceeded", "more than %d requests" % MAX_REQUESTS)
-            if (method, path) == ("GET", "/v1/problems"):
-                return self.shown
-            if (method, path) == ("GET", "/v1/models"):
-                return {"object": "list", "data": [{"id": MODEL, "object": "model"}]}
-            if (method, path) == ("POST", "/v1/chat/completions"):
-                return self._chat(body)
-            if method == "PUT" and path.startswith("/v1/answers/"):
-                return self._answer(path[len("/v1/answers/"):], body)
+        self.requests += 1
+        if self.requests > MAX_REQUESTS:
+            raise Refused(429, "rate_limit_exceeded", "more than %d requests" % MAX_REQUESTS)
+        if (method, path) == ("GET", "/v1/problems"):
+            return self.shown
+        if (method, path) == ("GET", "/v1/models"):
+            return {"object": "list", "data": [{"id": MODEL, "object": "model"}]}
+        if (method, path) == ("POST", "/v1/chat/completions"):
+            return self._chat(body)
+        if method == "PUT" and path.startswith("/v1/answers/"):
+            return self._answer(path[len("/v1/answers/"):], body)
         raise Refused(404, "invalid_request_error", "%s %s is not served" % (method, path[:80]))
+
+    def state(self):
+        """Return what was used, for the attempt's log."""
+        return {"requests": self.requests, "completions_used": self.model.used, "completions_refused": self.refused}
+
+    def malformed(self, what):
+        """Keep that something was sent that is no HTTP."""
+        if len(self.faults) < 10:
+            self.faults.append("no request of the endpoint: " + what)
 
     def _chat(self, body):
         try:
@@ -90,49 +85,3 @@ class Desk:
             self.faults.append("the answer to %s is not UTF-8" % ident)
             raise Refused(400, "invalid_request_error", self.faults[-1]) from None
         return {"id": ident, "accepted": True}
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    """One connection; server is the Desk."""
-
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "rebench", ""
-
-    def _handle(self):
-        try:
-            length = int(self.headers.get("Content-Length", "0"))
-        except ValueError:
-            length = -1
-        if not 0 <= length <= MAX_BODY:
-            self.close_connection = True
-            return self._reply(413, _error("invalid_request_error", "expected a body of at most %d bytes, with its length" % MAX_BODY))
-        body = self.rfile.read(length)
-        try:
-            self._reply(200, self.server.request(self.command, self.path, body))
-        except Refused as e:
-            self._reply(e.args[0], _error(*e.args[1:]))
-
-    do_GET = do_POST = do_PUT = _handle
-
-    def send_error(self, code, message=None, explain=None):
-        """Answer what is not HTTP; it is kept as a fault."""
-        if len(self.server.faults) < 10:
-            self.server.faults.append("no request of the endpoint: %.80s" % (message or code))
-        self.request_version = "HTTP/1.1"
-        self.close_connection = True
-        self._reply(code, _error("invalid_request_error", str(message or code)))
-
-    def _reply(self, status, value):
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format, *args):
-        """Say nothing."""
-
-
-def _error(kind, message):
-    return {"error": {"type": kind, "message": message}}

@@ -7,6 +7,7 @@
 import threading
 
 import scoring
+import serving
 from rust_codecontests.scorer import derive, families, judge, problems, standin
 from rust_codecontests.scorer.endpoint import Desk
 
@@ -37,10 +38,10 @@ def _run(desk, params, runner):
     """Run the scaffold against the endpoint; return how it ended."""
     job = runner.spawn("run", "snapshot", ["python3", "-B", "solution.py"], socket=True, env={"REBENCH_ENDPOINT": "fd:3"},
                        limits={"wall_s": params["run_wall_s"]})
-    serving = threading.Thread(target=desk.serve, args=(job.socket,), daemon=True)
-    serving.start()
+    thread = threading.Thread(target=serving.serve_connection, args=(desk, job.socket), daemon=True)
+    thread.start()
     end = job.wait()
-    serving.join(10)
+    thread.join(10)
     return end
 
 
