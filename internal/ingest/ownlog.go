@@ -11,9 +11,16 @@ import (
 // decodeAttemptLog reads one attempt log v1, or several one after another.
 func (f *File) decodeAttemptLog(src *source, emit emit) {
 	r := attemptlog.NewReader(contextReader{f.ctx, src.reader()}, attemptlog.Options{File: src.name, Concatenated: true})
+	none := true
 	for r.NextLog() {
+		none = false
 		if !f.ownLog(src, r, emit) {
 			return
+		}
+	}
+	if none { // not one line could be read: the faults are of no log
+		for _, x := range r.Faults() {
+			f.addFault(x)
 		}
 	}
 	if err := r.Err(); err != nil {

@@ -128,7 +128,8 @@ type importer struct {
 	revision dataRevisionRow // ID 0 until the first change
 	reason   string
 	agents   map[rebench.Agent]int64
-	find     *sql.Stmt
+	find     *sql.Stmt // on a reading connection
+	findOwn  *sql.Stmt // in the transaction, nil until needed
 	added    *additions
 	count    map[Outcome]int
 
@@ -195,6 +196,9 @@ func (im *importer) close() {
 	im.rows.close()
 	_ = im.packer.Close()
 	_ = im.find.Close()
+	if im.findOwn != nil {
+		_ = im.findOwn.Close()
+	}
 }
 
 // detail counts what the import did, for the audit trail.
@@ -249,18 +253,34 @@ func (im *importer) begin() error {
 	return row.Scan(&im.nextAttempt, &im.nextRevision)
 }
 
-// lookup returns what is stored of an attempt. It asks a reading connection: while
-// this import holds the write lock, nothing else changes, and what it adds itself
-// is in im.added.
+// lookup returns what is stored of an attempt. It asks a reading connection, which is
+// free: while this import holds the write lock, nothing else changes. Only for what
+// the import has added itself must its own connection be asked.
 func (im *importer) lookup(item Item) (*known, error) {
-	k := &known{key: digestOf(item.Dataset, item.NativeID), id: item.ID}
-	defer im.added.merge(k)
-	if im.added.isNew(k.key) {
+	k, err := im.ask(im.find, item)
+	if err != nil || im.preview {
+		im.added.merge(k)
+		return k, err
+	}
+	if !im.added.may(k) {
 		return k, nil
 	}
-	rows, err := im.find.QueryContext(im.tx.Statement.Context, item.Dataset, item.NativeID, item.ID, item.Dataset, item.NativeID)
-	if err != nil {
+	if err := im.rows.flush(); err != nil {
 		return nil, err
+	}
+	if im.findOwn == nil {
+		if im.findOwn, err = im.tx.Statement.ConnPool.PrepareContext(im.tx.Statement.Context, findAttempt); err != nil {
+			return nil, err
+		}
+	}
+	return im.ask(im.findOwn, item)
+}
+
+func (im *importer) ask(find *sql.Stmt, item Item) (*known, error) {
+	k := &known{key: hash64(item.Dataset, item.NativeID), id: item.ID}
+	rows, err := find.QueryContext(im.tx.Statement.Context, item.Dataset, item.NativeID, item.ID, item.Dataset, item.NativeID)
+	if err != nil {
+		return k, err
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -269,14 +289,14 @@ func (im *importer) lookup(item Item) (*known, error) {
 		var id, environment, profile, sum string
 		var number int
 		if err := rows.Scan(&twin, &pk, &id, &environment, &profile, &sum, &number); err != nil {
-			return nil, err
+			return k, err
 		}
 		if twin {
 			k.taken = true
 			continue
 		}
 		k.pk, k.id, k.environment, k.profile, k.number = pk, id, environment, profile, number
-		k.contents = append(k.contents, content{digestOf(sum), number})
+		k.contents = append(k.contents, content{hash64(sum), number})
 	}
 	return k, rows.Err()
 }
@@ -313,14 +333,12 @@ func (im *importer) add(item Item) (Result, error) {
 			res.Outcome = Held
 		}
 	}
-	pk := k.pk
 	if im.preview {
-		pk, err = max(pk, 1), im.log.discard()
-	} else {
-		pk, err = im.addRevision(k, item, content, res.Outcome)
+		im.added.plan(k, string(item.Environment), string(item.Profile), content.SHA256)
+		return res, im.log.discard()
 	}
-	im.added.add(k, pk, item.ID, string(item.Environment), string(item.Profile), content.SHA256)
-	return res, err
+	im.added.add(k)
+	return res, im.addRevision(k, item, content, res.Outcome)
 }
 
 // contradicts says why an item cannot be what is stored under its identity, or why
@@ -333,19 +351,17 @@ func (im *importer) contradicts(k *known, item Item) string {
 		return fmt.Sprintf("attempt %s is known as one of %s (profile %s) and cannot become one of %s (profile %s)",
 			k.id, k.environment, k.profile, item.Environment, item.Profile)
 	}
-	_, taken := im.added.ids[digestOf(item.ID)]
-	if taken || k.taken {
+	if k.taken {
 		return fmt.Sprintf("the id %s is that of another attempt, from another dataset", item.ID)
 	}
 	return ""
 }
 
-// addRevision adds the rows of a revision and returns the attempt's key.
-func (im *importer) addRevision(k *known, item Item, content Content, outcome Outcome) (pk int64, err error) {
+func (im *importer) addRevision(k *known, item Item, content Content, outcome Outcome) error {
 	if err := im.begin(); err != nil {
-		return 0, err
+		return err
 	}
-	pk = k.pk
+	pk := k.pk
 	if outcome == Created {
 		im.nextAttempt++
 		pk = im.nextAttempt
@@ -354,11 +370,11 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 	im.nextRevision++
 	entries, valid, scorer, logBytes, err := im.log.commit(im.nextRevision)
 	if err != nil {
-		return pk, err
+		return err
 	}
 	values, err := im.revisionValues(pk, k.number+1, item.Note, content)
 	if err != nil {
-		return pk, err
+		return err
 	}
 	im.revisions.add(append(values, int64(entries), int64(valid), scorer, logBytes)...)
 	if outcome != Held {
@@ -371,9 +387,9 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 	}
 	if im.pendingBytes += logBytes; im.rows.pending() > pendingArguments || im.pendingBytes > maxHeld {
 		im.pendingBytes = 0
-		return pk, im.rows.start()
+		return im.rows.start()
 	}
-	return pk, nil
+	return nil
 }
 
 // pendingArguments is how many column values are gathered before they are handed

@@ -1,23 +1,26 @@
 package store
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
 
-// digest16 stands for a text in the maps of an import: 128 bits of its SHA-256.
-type digest16 [16]byte
-
-func digestOf(parts ...string) digest16 {
-	h := sha256.New()
+// hash64 stands for texts where millions of them must be told apart: 64 bits of their
+// SHA-256. What is found by it alone is looked up in full before it counts.
+func hash64(parts ...string) uint64 {
+	var space [256]byte
+	b := space[:0]
 	for _, p := range parts {
-		h.Write([]byte(p))
-		h.Write([]byte{0})
+		b = append(append(b, p...), 0)
 	}
-	return digest16(h.Sum(nil)[:16])
+	sum := sha256.Sum256(b)
+	return binary.LittleEndian.Uint64(sum[:])
 }
 
 // known is what is stored of an attempt: before the import and by it.
 type known struct {
-	key         digest16 // of dataset and native id
-	pk          int64    // 0 when nothing is stored
+	key         uint64 // of dataset and native id
+	pk          int64  // 0 when nothing is stored
 	id          string
 	taken       bool // another attempt has the id
 	environment string
@@ -28,7 +31,7 @@ type known struct {
 
 // content is the content of one revision.
 type content struct {
-	digest digest16
+	hash   uint64
 	number int
 }
 
@@ -36,74 +39,65 @@ func (k *known) exists() bool { return k.pk != 0 }
 
 // revision returns the number of the revision with that content, 0 for none.
 func (k *known) revision(sha256 string) int {
-	digest := digestOf(sha256)
+	hash := hash64(sha256)
 	for _, c := range k.contents {
-		if c.digest == digest {
+		if c.hash == hash {
 			return c.number
 		}
 	}
 	return 0
 }
 
-// added is what an import keeps of each attempt that it adds or revises. There can
-// be a million of them, so that it holds no pointers.
-type added struct {
-	pk     int64
-	number int32 // of the last revision
-	place  int32 // of environment and profile in additions.places
-	last   digest16
-	isNew  bool // nothing of it was stored before the import
+// additions tell which attempts an import has added or revised, of which there can be
+// a million.
+type additions struct {
+	attempts map[uint64]struct{} // by dataset and native id
+	ids      map[uint64]struct{} // public ids of new ones
+	// planned is what a preview, which stores nothing, would have stored.
+	planned map[uint64][]planned
 }
 
-// additions are the attempts that an import has added or revised so far.
-type additions struct {
-	attempts map[digest16]added
-	earlier  map[digest16][]content // revisions of this import before the last
-	ids      map[digest16]struct{}  // public ids of new attempts
-	places   [][2]string
+// planned is a revision that an import would add.
+type planned struct {
+	hash                 uint64
+	environment, profile string
 }
 
 func newAdditions() *additions {
-	return &additions{attempts: map[digest16]added{}, earlier: map[digest16][]content{}, ids: map[digest16]struct{}{}}
+	return &additions{attempts: map[uint64]struct{}{}, ids: map[uint64]struct{}{}, planned: map[uint64][]planned{}}
 }
 
-// merge completes k, as it was stored before, with what the import has added to it.
-func (a *additions) merge(k *known) {
-	x, ok := a.attempts[k.key]
-	if !ok {
-		return
-	}
-	k.pk, k.number = x.pk, int(x.number)
-	k.environment, k.profile = a.places[x.place][0], a.places[x.place][1]
-	k.contents = append(append(k.contents, a.earlier[k.key]...), content{x.last, int(x.number)})
+// may reports whether the import has probably touched the attempt or given away its id.
+func (a *additions) may(k *known) bool {
+	_, attempt := a.attempts[k.key]
+	_, id := a.ids[hash64(k.id)]
+	return attempt || id && !k.exists()
 }
 
-// isNew reports whether this import has created the attempt.
-func (a *additions) isNew(key digest16) bool { return a.attempts[key].isNew }
-
-// add notes the next revision of an attempt, which k is changed to have.
-func (a *additions) add(k *known, pk int64, id, environment, profile, sha256 string) {
-	x, again := a.attempts[k.key]
-	if again {
-		a.earlier[k.key] = append(a.earlier[k.key], content{x.last, int(x.number)})
-	} else {
-		x.isNew = !k.exists()
-		x.place = a.place(environment, profile)
-	}
+func (a *additions) add(k *known) {
+	a.attempts[k.key] = struct{}{}
 	if !k.exists() {
-		a.ids[digestOf(id)] = struct{}{}
+		a.ids[hash64(k.id)] = struct{}{}
 	}
-	x.pk, x.number, x.last = pk, int32(k.number+1), digestOf(sha256)
-	a.attempts[k.key] = x
 }
 
-func (a *additions) place(environment, profile string) int32 {
-	want := [2]string{environment, profile}
-	for i, p := range a.places {
-		if p == want {
-			return int32(i)
-		}
+// plan notes a revision of a preview.
+func (a *additions) plan(k *known, environment, profile, sha256 string) {
+	a.add(k)
+	a.planned[k.key] = append(a.planned[k.key], planned{hash64(sha256), environment, profile})
+}
+
+// merge completes k, as it is stored, with what a preview has planned.
+func (a *additions) merge(k *known) {
+	all, ok := a.planned[k.key]
+	if _, id := a.ids[hash64(k.id)]; id && !ok && !k.exists() {
+		k.taken = true
 	}
-	a.places = append(a.places, want)
-	return int32(len(a.places) - 1)
+	for _, p := range all {
+		if !k.exists() {
+			k.pk, k.environment, k.profile, k.taken = -1, p.environment, p.profile, false
+		}
+		k.number++
+		k.contents = append(k.contents, content{p.hash, k.number})
+	}
 }
