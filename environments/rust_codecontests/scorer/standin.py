@@ -148,14 +148,17 @@ class Model:
         return False
 
 
+_AROUND = "`'\",.:;[]{}"
+
+
 def _flat(text):
     return re.sub(r"\s+", " ", text).strip()
 
 
 def _holds(words, part):
-    """Return whether the words hold part as consecutive words, quotes and commas around them aside."""
-    clean = [w.strip("`'\",.:;") or w for w in words]
-    part = [w.strip("`'\",.:;") or w for w in part]
+    """Return whether the words hold part as consecutive words, marks around them aside."""
+    clean = [w.strip(_AROUND) or w for w in words]
+    part = [w.strip(_AROUND) or w for w in part]
     return any(clean[i:i + len(part)] == part for i in range(len(clean) - len(part) + 1))
 
 

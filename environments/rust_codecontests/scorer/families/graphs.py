@@ -211,7 +211,7 @@ class Components(Family):
     def gen(p, r, mode):
         n = LARGE // 3 if mode == "large" else r.randint(6, 11)
         last = n - 1 if mode == "small" else n
-        edges = [[r.randint(1, last), r.randint(1, last)] for _ in range(n if mode == "large" else r.randint(3, 6))]
+        edges = [[r.randint(1, last), r.randint(1, last)] for _ in range(LARGE * 3 // 4 if mode == "large" else r.randint(3, 6))]
         if mode == "edge":
             edges += [[n, 1], [n, 2], [n, 3]]
         return [[n, len(edges)]] + edges

@@ -273,7 +273,7 @@ class Rotation(Family):
 
     @staticmethod
     def draw(r):
-        return {"K": r.randint(4, 7)}
+        return {"K": r.randint(5, 8)}
 
     @staticmethod
     def gen(p, r, mode):
