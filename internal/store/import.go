@@ -130,7 +130,7 @@ type importer struct {
 	agents   map[rebench.Agent]int64
 	find     *sql.Stmt // on a reading connection
 	findOwn  *sql.Stmt // in the transaction, nil until needed
-	added    *additions
+	added    additions
 	count    map[Outcome]int
 
 	nextAttempt, nextRevision int64
@@ -153,7 +153,7 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 		u.At = time.Now()
 	}
 	im := &importer{
-		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, added: newAdditions(), count: map[Outcome]int{},
+		tx: tx, reason: reason, agents: map[rebench.Agent]int64{}, count: map[Outcome]int{},
 		upload: uploadRow{AtMs: u.At.UnixMilli(), Author: u.Author, FileName: u.FileName, Format: u.Format,
 			SHA256: u.SHA256, Bytes: u.Bytes, Note: u.Note, Ref: u.Ref},
 		attempts:  newBulk("attempts", "pk", "id", "dataset", "native_id", "environment", "profile"),

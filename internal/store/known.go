@@ -51,8 +51,8 @@ func (k *known) revision(sha256 string) int {
 // additions tell which attempts an import has added or revised, of which there can be
 // a million.
 type additions struct {
-	attempts map[uint64]struct{} // by dataset and native id
-	ids      map[uint64]struct{} // public ids of new ones
+	ids     hashSet // public ids of new attempts
+	revised hashSet // attempts that were known, by dataset and native id
 	// planned is what a preview, which stores nothing, would have stored.
 	planned map[uint64][]planned
 }
@@ -63,34 +63,36 @@ type planned struct {
 	environment, profile string
 }
 
-func newAdditions() *additions {
-	return &additions{attempts: map[uint64]struct{}{}, ids: map[uint64]struct{}{}, planned: map[uint64][]planned{}}
-}
-
-// may reports whether the import has probably touched the attempt or given away its id.
+// may reports whether the import has probably touched the attempt or given away its
+// id, which follows from dataset and native id.
 func (a *additions) may(k *known) bool {
-	_, attempt := a.attempts[k.key]
-	_, id := a.ids[hash64(k.id)]
-	return attempt || id && !k.exists()
+	if k.exists() {
+		return a.revised.has(k.key)
+	}
+	return a.ids.has(hash64(k.id))
 }
 
 func (a *additions) add(k *known) {
-	a.attempts[k.key] = struct{}{}
-	if !k.exists() {
-		a.ids[hash64(k.id)] = struct{}{}
+	if k.exists() {
+		a.revised.add(k.key)
+	} else {
+		a.ids.add(hash64(k.id))
 	}
 }
 
 // plan notes a revision of a preview.
 func (a *additions) plan(k *known, environment, profile, sha256 string) {
 	a.add(k)
+	if a.planned == nil {
+		a.planned = map[uint64][]planned{}
+	}
 	a.planned[k.key] = append(a.planned[k.key], planned{hash64(sha256), environment, profile})
 }
 
 // merge completes k, as it is stored, with what a preview has planned.
 func (a *additions) merge(k *known) {
 	all, ok := a.planned[k.key]
-	if _, id := a.ids[hash64(k.id)]; id && !ok && !k.exists() {
+	if !ok && !k.exists() && a.ids.has(hash64(k.id)) {
 		k.taken = true
 	}
 	for _, p := range all {
@@ -99,5 +101,39 @@ func (a *additions) merge(k *known) {
 		}
 		k.number++
 		k.contents = append(k.contents, content{p.hash, k.number})
+	}
+}
+
+// hashSet is a set of hashes in a third of the memory of a map.
+type hashSet struct {
+	slots []uint64 // 0 is empty
+	n     int
+}
+
+func (s *hashSet) find(h uint64) int {
+	mask := len(s.slots) - 1
+	i := int(h>>32) & mask
+	for s.slots[i] != 0 && s.slots[i] != h {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+func (s *hashSet) has(h uint64) bool { return s.n > 0 && s.slots[s.find(max(h, 1))] != 0 }
+
+func (s *hashSet) add(h uint64) {
+	h = max(h, 1)
+	if 4*(s.n+1) > 3*len(s.slots) {
+		old := s.slots
+		s.slots = make([]uint64, max(64, 2*len(old)))
+		for _, x := range old {
+			if x != 0 {
+				s.slots[s.find(x)] = x
+			}
+		}
+	}
+	if i := s.find(h); s.slots[i] == 0 {
+		s.slots[i] = h
+		s.n++
 	}
 }

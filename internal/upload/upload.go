@@ -79,6 +79,7 @@ type Service struct {
 // Plan reports what Import would do, without writing. It returns ErrFaulty with
 // the whole report when Import would refuse the files.
 func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, error) {
+	defer frugal()()
 	b := newBatch(s, files, o)
 	err := s.Store.Preview(ctx, b.items(ctx), b.record)
 	if err != nil {
@@ -91,6 +92,7 @@ func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, e
 // Import imports files in one transaction: all attempts or, when something is
 // faulty and Options.Partial is not set, none and ErrFaulty with the report.
 func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report, error) {
+	defer frugal()()
 	b := newBatch(s, files, o)
 	up := store.Upload{Author: o.Author, Ref: o.Ref, SHA256: files[0].SHA256, FileName: Names(files)}
 	for _, f := range files {
