@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"rebench/internal/rebench"
 )
 
@@ -71,11 +73,14 @@ while True:
 import mmap, os
 f = open("/solution/n", "r+b"); m = mmap.mmap(f.fileno(), 8)
 print("run", flush=True)
+os.fork(); os.fork()
 i = 0
 while True:
-    i += 1; m[:8] = i.to_bytes(8, "little")
     pid = os.fork()
-    if pid == 0: os._exit(0)
+    if pid == 0:
+        for i in range(3000): m[:8] = i.to_bytes(8, "little")
+        os._exit(0)
+    i += 1; m[:8] = i.to_bytes(8, "little")
     os.waitpid(pid, 0)`,
 	"waits for a child": `
 import mmap, subprocess
@@ -96,6 +101,25 @@ while True:
     i += 1; m[:8] = i.to_bytes(8, "little")
     try: os.kill(b, signal.SIGCONT)
     except OSError: pass`,
+}
+
+// wantStopped checks, where stopping is by signals, that every thread has taken
+// its own: in the other tiers the kernel says so.
+func wantStopped(t *testing.T, p Process) {
+	t.Helper()
+	g, ok := p.(*process).group.(*rlimitGroup)
+	if !ok {
+		return
+	}
+	pids, err := g.pids()
+	if err != nil || len(pids) == 0 {
+		t.Fatalf("found processes %v, %v", pids, err)
+	}
+	for _, pid := range pids {
+		if !everyThread(pid, "TtZXD") {
+			t.Errorf("process %d is not stopped", pid)
+		}
+	}
 }
 
 // TestFreeze checks that a frozen sandbox does nothing, at the moment Freeze
@@ -126,6 +150,7 @@ func TestFreeze(t *testing.T) {
 					if err := p.Freeze(t.Context()); err != nil {
 						t.Fatal(err)
 					}
+					wantStopped(t, p)
 					before := read()
 					time.Sleep(3 * time.Millisecond)
 					if after := read(); after != before {
@@ -329,9 +354,15 @@ func TestMounts(t *testing.T) {
 	})
 }
 
-// TestFiles checks that given descriptors arrive as 3 and up, and no others.
+// TestFiles checks that given descriptors arrive as 3 and up, and no others, not
+// even one that this process has without close-on-exec.
 func TestFiles(t *testing.T) {
 	eachTier(t, func(t *testing.T, b *Bubblewrap) {
+		inherited, err := unix.Dup(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(inherited)
 		var files []*os.File
 		for i := range 2 {
 			f, err := memoryFile("given", []byte("file "+strconv.Itoa(i)))

@@ -39,11 +39,12 @@ ulimit -c 0 && ulimit -n "$1" && ulimit -f "$2" || exit 125
 shift 2
 exec "$@"`
 
-// starter is the first process inside. Bubblewrap's own (without --as-pid-1)
-// has no system call filter and the same user, so that a submission could write
-// to its memory and call through it; the shell is as confined as the program. A
-// program that cannot be executed ends with status 127 or 126 in every case,
-// and is not mistaken for a failure to set up the sandbox.
+// starter is the first process inside (--as-pid-1): with it all others end, and
+// bubblewrap waits for it, while a first process of bubblewrap's own would stay
+// a zombie until the host's init looks. It runs as the program's user, so it is
+// as confined as the program: the same filter, no capability. A program that
+// cannot be executed ends with status 127 or 126 in every case, and is not
+// mistaken for a failure to set up the sandbox.
 //
 // It asks the runner before it starts the program. Bubblewrap arms the signals
 // that let the sandbox die with the runner some time after it was started, and
