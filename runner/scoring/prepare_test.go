@@ -108,3 +108,41 @@ func TestPrepareFailsLoudly(t *testing.T) {
 		t.Error("a link was taken for a file")
 	}
 }
+
+// A builder reads the files that its package names, and a change of theirs builds again.
+func TestAssetsFromNamedSources(t *testing.T) {
+	s := service(t, "")
+	env := toy(t, "")
+	env.AssetsSources = []string{"solutions/start"}
+	const builder = `import json, pathlib, sys
+here = pathlib.Path(__file__).parent
+out = pathlib.Path(json.load(sys.stdin)["out_dir"])
+(out / "private").mkdir()
+(out / "private" / "copy").write_text((here / "solutions/start/solution.py").read_text())
+print(json.dumps({"reference": (here / "solutions/reference").exists()}))
+`
+	if err := os.WriteFile(filepath.Join(env.Dir, "assets.py"), []byte(builder), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(testDir, "assets-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func() Assets {
+		a, err := BuildAssets(t.Context(), s.cfg.Executor, env, env.Profiles["test"], dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := build()
+	if got := mustRead(t, filepath.Join(a.Dir, "private", "copy")); got != "print('start', 6 * 7)\n" || string(a.Facts) != `{"reference":false}` {
+		t.Errorf("found %q and facts %s, expected the start's text alone", got, a.Facts)
+	}
+	if err := os.WriteFile(filepath.Join(env.StartDir(), "solution.py"), []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if b := build(); b.Dir == a.Dir || mustRead(t, filepath.Join(b.Dir, "private", "copy")) != "changed" {
+		t.Error("a changed source did not build the assets again")
+	}
+}
