@@ -106,6 +106,34 @@ type builder struct {
 	out     *store.LogWriter
 	summary attemptlog.Summary
 	hasLog  bool
+	values  []values // for the next entries
+}
+
+// values are what one entry points to. They are allocated some at a time.
+type values struct {
+	elapsed         time.Duration
+	at              time.Time
+	raw, normalized float64
+}
+
+const valuesAtOnce = 16
+
+func (b *builder) next() *values {
+	if len(b.values) == 0 {
+		b.values = make([]values, valuesAtOnce)
+	}
+	v := &b.values[0]
+	b.values = b.values[1:]
+	return v
+}
+
+// keep stores what p points to in v.
+func keep(v, p *float64) *float64 {
+	if p == nil {
+		return nil
+	}
+	*v = *p
+	return v
 }
 
 func (b *builder) add(line *attemptlog.Line) error {
@@ -128,21 +156,22 @@ func (b *builder) add(line *attemptlog.Line) error {
 
 // entry copies an event that is valid only until the next line.
 func (b *builder) entry(seq int64, e *attemptlog.Score) rebench.ScoreEntry {
+	v := b.next()
 	out := rebench.ScoreEntry{
-		Seq: int(seq), Raw: copied(e.Score), Normalized: copied(e.Normalized), Basis: e.Basis, Valid: e.Valid, Reason: string(e.Reason),
+		Seq: int(seq), Raw: keep(&v.raw, e.Score), Normalized: keep(&v.normalized, e.Normalized), Basis: e.Basis, Valid: e.Valid, Reason: string(e.Reason),
 		Message:          MessageText(e.Message),
 		SubmissionSHA256: e.SubmissionSHA256, ScorerSHA256: e.ScorerSHA256,
 	}
 	if e.T != nil {
-		d := Seconds(*e.T)
-		out.Elapsed, b.hasLog = &d, true
+		v.elapsed = Seconds(*e.T)
+		out.Elapsed, b.hasLog = &v.elapsed, true
 	}
 	if e.At != nil {
-		at := *e.At
-		out.At = &at
+		v.at = *e.At
+		out.At = &v.at
 	}
 	if out.Normalized == nil && out.Raw != nil {
-		if out.Normalized = b.header.Normalize(*out.Raw); out.Normalized != nil {
+		if out.Normalized = keep(&v.normalized, b.header.Normalize(*out.Raw)); out.Normalized != nil {
 			out.Basis = rebench.BasisRaw
 		}
 	}

@@ -93,8 +93,7 @@ func (x *entryEncoder) entry(e *rebench.ScoreEntry) {
 	var hash [32]byte
 	submission, isHash := e.SubmissionSHA256, len(e.SubmissionSHA256) == 64
 	if isHash {
-		_, err := hex.Decode(hash[:], []byte(submission))
-		isHash = err == nil && hex.EncodeToString(hash[:]) == submission
+		isHash = parseHash(&hash, submission)
 	}
 	mask := uint64(0)
 	set := func(bit uint64, is bool) {
@@ -142,6 +141,28 @@ func (x *entryEncoder) entry(e *rebench.ScoreEntry) {
 		b = binary.AppendUvarint(b, x.text(e.ScorerSHA256))
 	}
 	x.body = appendScores(b, e.RescoredRaw, e.Rescored)
+}
+
+// parseHash reads 64 lower-case hex digits: only those come back from the bytes.
+func parseHash(to *[32]byte, s string) bool {
+	for i := range to {
+		high, low := hexDigit(s[2*i]), hexDigit(s[2*i+1])
+		if high > 15 || low > 15 {
+			return false
+		}
+		to[i] = high<<4 | low
+	}
+	return true
+}
+
+func hexDigit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 255
 }
 
 func (x *entryEncoder) later(e *rebench.ScoreEntry) {

@@ -141,7 +141,7 @@ type importer struct {
 	rows                      *inserter
 	pendingBytes              int64 // of logs since rows were handed over last
 	packer                    *zstd.Encoder
-	packedSize                int // of the logs packed together last
+	packedSize                int         // of the logs packed together last
 	encoder                   entryEncoder
 	log                       *LogWriter
 }
@@ -185,8 +185,8 @@ func (s *Store) newImporter(tx *gorm.DB, conn *sql.Conn, u Upload, reason string
 func (im *importer) pack(args []driver.NamedValue) {
 	packed := make([]byte, 0, im.packedSize)
 	for i := 2; i < len(args); i += im.chunks.columns {
-		at := len(packed)
-		packed = im.packer.EncodeAll(args[i].Value.([]byte), packed)
+		at, log := len(packed), args[i].Value.([]byte)
+		packed = im.packer.EncodeAll(log, packed)
 		args[i].Value = packed[at:len(packed):len(packed)]
 	}
 	im.packedSize = len(packed)
