@@ -217,7 +217,7 @@ const maxMB = 128
 func TestLargeUploadsInLittleMemory(t *testing.T) {
 	path := binary(t)
 	metrRows := min(*uploadMB, 100) * 1_000 // what is kept of each attempt counts, not the bytes
-	logs := *uploadMB * 1_000_000 / 9_527 // bytes of one generated log
+	logs := *uploadMB * 1_000_000 / 9_527   // bytes of one generated log
 	for name, tc := range map[string]struct {
 		write  func(io.Writer) error
 		status int
