@@ -141,7 +141,7 @@ type importer struct {
 	rows                      *inserter
 	pendingBytes              int64 // of logs since rows were handed over last
 	packer                    *zstd.Encoder
-	packedSize                int         // of the logs packed together last
+	packedSize                int // of the logs packed together last
 	encoder                   entryEncoder
 	log                       *LogWriter
 }
