@@ -132,13 +132,12 @@ def main():
     weights = arrays.load("model.st", gpt.shapes(config))
     small = Small(arrays.load(DATA / "small.st")[EMBEDDING].astype(np.float64), weights[EMBEDDING].astype(np.float64))
     ids = arrays.load(DATA / "text.st")["ids"]
-    block = 1024  # the text's pieces: some of each part of it are enough to begin with
-    pieces = ids[:len(ids) // block * block].reshape(-1, block)
-    sample = pieces[::max(1, len(pieces) // 8)].reshape(-1)
     row = by_frequency(gpt.build(config, weights).to(device), np.bincount(ids, minlength=config.vocab))
-    row = improve(weights, config, sample, row, small, device, rounds=8, own_weight=0)
-    row = improve(weights, config, ids, row, small, device, rounds=12, own_weight=0)
-    row = improve(weights, config, ids, row, small, device, rounds=10, own_weight=OWN_WEIGHT)
+    pieces = ids[:len(ids) // 1024 * 1024].reshape(-1, 1024)
+    for count, rounds in ((10, 8), (20, 8)):  # a part of the text is enough to begin with
+        row = improve(weights, config, pieces[::max(1, len(pieces) // count)].reshape(-1), row, small, device, rounds, own_weight=0)
+    row = improve(weights, config, ids, row, small, device, rounds=4, own_weight=0)
+    row = improve(weights, config, ids, row, small, device, rounds=4, own_weight=OWN_WEIGHT)
     weights[EMBEDDING] = weights[EMBEDDING][row]
     arrays.save("model.st", weights)
 
