@@ -9,23 +9,29 @@ import torch
 import torch.nn.functional as F
 
 PROMPT, ANSWER, END = 7, 12, 63
+BATCH = 256  # larger ones leave the cache
 
 
 def answers(model, questions, temperature=0.0, generator=None):
     """Return an answer to each question: greedy (lowest id on ties) at temperature 0, else sampled."""
-    ids = questions
-    ended = torch.zeros(len(questions), dtype=torch.bool, device=questions.device)
     with torch.no_grad():
-        for _ in range(ANSWER):
-            logits = model(ids)[:, -1]
-            if temperature == 0:
-                new = logits.argmax(-1)
-            else:
-                new = torch.multinomial(F.softmax(logits / temperature, -1), 1, generator=generator)[:, 0]
-            new = torch.where(ended, torch.full_like(new, END), new)
-            ended |= new == END
-            ids = torch.cat([ids, new[:, None]], 1)
-    return ids[:, PROMPT:]
+        return torch.cat([_some(model, part, temperature, generator) for part in questions.split(BATCH)])
+
+
+def _some(model, ids, temperature, generator):
+    ended = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+    for _ in range(ANSWER):
+        logits = model.hidden(ids)[:, -1] @ model.wte.weight.t()
+        if temperature == 0:
+            new = logits.argmax(-1)
+        else:
+            new = torch.multinomial(F.softmax(logits / temperature, -1), 1, generator=generator)[:, 0]
+        new = torch.where(ended, torch.full_like(new, END), new)
+        ended |= new == END
+        ids = torch.cat([ids, new[:, None]], 1)
+        if ended.all():
+            break
+    return F.pad(ids[:, PROMPT:], (0, PROMPT + ANSWER - ids.size(1)), value=END)
 
 
 def log_probability(model, questions, replies):

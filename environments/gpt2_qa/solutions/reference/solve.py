@@ -24,7 +24,7 @@ import gpt  # noqa: E402
 import play  # noqa: E402
 from oracle import Oracle  # noqa: E402
 
-ROUNDS, CANDIDATES, STEPS, BATCH, LR = 7, 16, 60, 64, 1e-3
+ROUNDS, CANDIDATES, STEPS, BATCH, LR = 7, 10, 60, 64, 1e-3
 
 
 def features(questions, replies, vocab):
