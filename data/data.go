@@ -21,10 +21,16 @@ var Published embed.FS
 //go:embed SHA256SUMS
 var sums string
 
-// Flags lists the published rows that are suspected reward hacks, with the reason.
+// Flags lists the published rows that are suspected reward hacks, with the reason. They
+// are flagged by hand only where no rule of validity/rules.yaml reaches them.
 //
 //go:embed flags.csv
 var Flags []byte
+
+// Validity holds the catalogue of defences and the rules of quarantine under validity/.
+//
+//go:embed validity
+var Validity embed.FS
 
 // Checksums returns the expected SHA-256 of every published file by its name.
 func Checksums() map[string]string {

@@ -107,6 +107,9 @@ type builder struct {
 	summary attemptlog.Summary
 	hasLog  bool
 	values  []values // for the next entries
+	// flags are what the scorer said of valid entries, and of their re-scorings, by
+	// the entry's place in the log.
+	flags, rescoreFlags map[int64][]string
 }
 
 // values are what one entry points to. They are allocated some at a time.
@@ -140,8 +143,12 @@ func (b *builder) add(line *attemptlog.Line) error {
 	var err error
 	switch e := line.Event.(type) {
 	case *attemptlog.Score:
+		if e.Valid {
+			keepFlags(&b.flags, line.Seq, e.Extra)
+		}
 		err = b.out.Entry(b.entry(line.Seq, e))
 	case *attemptlog.Rescore:
+		keepFlags(&b.rescoreFlags, e.OfSeq, e.Extra)
 		raw, normalized := copied(e.Score), (*float64)(nil)
 		if raw != nil {
 			normalized = b.header.Normalize(*raw)
@@ -222,8 +229,12 @@ func (b *builder) content(env rebench.Environment, profile rebench.Profile) (sto
 	}
 	a.Hardware = hardware
 	b.fillScores(&a, env)
+	flags, err := b.quarantine(&a, env)
+	if err != nil {
+		return store.Content{}, err
+	}
 	head := b.summary.Head.Hash.String()
-	return store.Content{Attempt: a, SHA256: head, LogHead: head}, nil
+	return store.Content{Attempt: a, SHA256: head, LogHead: head, Flags: flags}, nil
 }
 
 func (b *builder) fillSolver(a *rebench.Attempt) {

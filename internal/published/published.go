@@ -186,6 +186,7 @@ func readHumans() (map[string]human, error) {
 	return out, nil
 }
 
+// readFlags returns the flags of known suspects, which are raised where no rule speaks.
 func readFlags() (map[string][]rebench.Flag, error) {
 	rows, err := data.Records(data.Flags)
 	if err != nil {

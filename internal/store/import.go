@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -39,6 +40,9 @@ type Content struct {
 	Attempt rebench.Attempt // Entries and the identity are not read
 	SHA256  string          // identity of the content: the same one again changes nothing
 	LogHead string          // SHA-256 of the log's last line, "" without a log
+	// Flags are what rules say of this content. They are raised when it becomes current,
+	// unless the flag stands already, and take the place of an item's flag of their kind.
+	Flags []rebench.Flag
 }
 
 // Outcome says what importing an Item did.
@@ -380,10 +384,8 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 	if outcome != Held {
 		im.current.add(pk, im.revision.ID, im.nextRevision)
 	}
-	if outcome == Created {
-		for _, f := range item.Flags {
-			im.addFlag(pk, f)
-		}
+	if err := im.raise(pk, item, content, outcome); err != nil {
+		return err
 	}
 	if im.pendingBytes += logBytes; im.rows.pending() > pendingArguments || im.pendingBytes > maxHeld {
 		im.pendingBytes = 0
@@ -395,6 +397,39 @@ func (im *importer) addRevision(k *known, item Item, content Content, outcome Ou
 // pendingArguments is how many column values are gathered before they are handed
 // to the inserter.
 const pendingArguments = 4_096
+
+// raise adds the flags of a new attempt, and those of a content that became current.
+func (im *importer) raise(pk int64, item Item, content Content, outcome Outcome) error {
+	if outcome == Held {
+		return nil
+	}
+	for _, f := range content.Flags {
+		if outcome == Revised {
+			if stands, err := im.stands(pk, f.Kind); err != nil || stands {
+				return err
+			}
+		}
+		im.addFlag(pk, f)
+	}
+	if outcome == Created {
+		for _, f := range item.Flags {
+			if !slices.ContainsFunc(content.Flags, func(c rebench.Flag) bool { return c.Kind == f.Kind }) {
+				im.addFlag(pk, f)
+			}
+		}
+	}
+	return nil
+}
+
+// stands reports whether the latest statement of the kind sets it.
+func (im *importer) stands(pk int64, kind rebench.FlagKind) (bool, error) {
+	if err := im.rows.flush(); err != nil {
+		return false, err
+	}
+	var last flagRow
+	err := im.tx.Where("attempt_pk = ? AND kind = ?", pk, kind).Order("id DESC").Limit(1).Find(&last).Error
+	return last.IsSet, err
+}
 
 func (im *importer) addFlag(pk int64, f rebench.Flag) {
 	if f.At.IsZero() {
