@@ -109,7 +109,7 @@ func (ds *Dataset) compareOverTime(ctx context.Context, q Query, fr *frame, out 
 		return nil
 	}
 	var curves [2]stats.Curve
-	for _, total := range rebench.Budgets() {
+	for _, total := range rebench.Budgets(q.Profile) {
 		var best [2]option
 		ok := true
 		for i, g := range []*group{ga, gb} {

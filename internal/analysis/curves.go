@@ -107,7 +107,7 @@ func (ds *Dataset) limitPoints(ctx context.Context, q Query, g *group, limit tim
 		return []CurvePoint{ds.singlePoint(q, limit, cells)}, nil
 	}
 	var out []CurvePoint
-	for _, total := range rebench.Budgets() {
+	for _, total := range rebench.Budgets(q.Profile) {
 		a, ok := rebench.AllocationOf(total, limit)
 		if ok {
 			out = append(out, ds.point(q, newOption(q, a, cells, false)))
@@ -178,7 +178,7 @@ func (ds *Dataset) curveCoverage(q Query, g *group) (stats.CoverageClass, string
 		if len(missing) > 0 {
 			continue
 		}
-		for _, total := range rebench.Budgets() {
+		for _, total := range rebench.Budgets(q.Profile) {
 			a, ok := rebench.AllocationOf(total, limit)
 			if !ok {
 				continue

@@ -149,7 +149,7 @@ func cached[T any](ctx context.Context, e *Engine, kind string, q Query, f func(
 	if err != nil {
 		return nil, err
 	}
-	q = q.normalize()
+	q = ds.complete(q)
 	key := kind + "|" + q.key()
 	slot := ds.slot(key)
 	slot.mu.Lock()
@@ -166,6 +166,18 @@ func cached[T any](ctx context.Context, e *Engine, kind string, q Query, f func(
 	}
 	slot.value = value
 	return value, nil
+}
+
+// complete fills in what the query leaves to defaults.
+func (ds *Dataset) complete(q Query) Query {
+	if p := q.Profile; len(q.Environments) == 0 && p != "" && p != rebench.ProfilePaper {
+		for _, env := range rebench.EnvironmentIDs() {
+			if slices.ContainsFunc(ds.attempts, func(a rebench.AttemptSummary) bool { return a.Profile == p && a.Environment == env && a.Ranked }) {
+				q.Environments = append(q.Environments, env)
+			}
+		}
+	}
+	return q.normalize()
 }
 
 // view describes the query for the result that carries it.

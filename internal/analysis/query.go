@@ -25,9 +25,9 @@ const (
 // default view except Budget, which leaderboards and comparisons need.
 type Query struct {
 	Profile      rebench.Profile         // "" is paper
-	Environments []rebench.EnvironmentID // nil is all seven
+	Environments []rebench.EnvironmentID // nil is all seven in the paper's profile, else those with attempts
 	Agents       []string                // labels; nil is all
-	Budget       time.Duration           // total time; 0 is DefaultBudget
+	Budget       time.Duration           // total time; 0 is rebench.DefaultBudget
 	Estimator    stats.Estimator
 	Convention   stats.Convention
 	Cohort       rebench.Cohort // "" is paper71
@@ -43,9 +43,6 @@ type Query struct {
 	Statistic Statistic // "" is best_of_k
 	AsOf      int64     // data revision; 0 is the latest
 }
-
-// DefaultBudget is the total time of the default leaderboard.
-const DefaultBudget = 8 * time.Hour
 
 // normalize fills in defaults and puts lists in a canonical order.
 func (q Query) normalize() Query {
@@ -66,7 +63,7 @@ func (q Query) normalize() Query {
 		q.Agents = slices.Compact(q.Agents)
 	}
 	if q.Budget == 0 {
-		q.Budget = DefaultBudget
+		q.Budget = rebench.DefaultBudget(q.Profile)
 	}
 	if q.Cohort == "" {
 		q.Cohort = rebench.CohortPaper71

@@ -7,14 +7,34 @@ import (
 	"time"
 )
 
-// Budgets are the total time budgets offered by pages: 30 min, doubling to 64 h.
-func Budgets() []time.Duration {
+// Budgets are the total times that pages offer for a profile, doubling at every
+// step: 30 min to 64 h, and 10 min to 5 h 20 min where attempts take minutes.
+func Budgets(p Profile) []time.Duration {
+	from, to := 30*time.Minute, 64*time.Hour
+	if quick(p) {
+		from, to = 10*time.Minute, 320*time.Minute
+	}
 	var out []time.Duration
-	for t := 30 * time.Minute; t <= 64*time.Hour; t *= 2 {
+	for t := from; t <= to; t *= 2 {
 		out = append(out, t)
 	}
 	return out
 }
+
+// DefaultBudget is the total time of a profile's default leaderboard: 8 h in the
+// paper's, elsewhere four attempts of the default length.
+func DefaultBudget(p Profile) time.Duration {
+	switch {
+	case quick(p):
+		return 40 * time.Minute
+	case p == ProfileGPU:
+		return 2 * time.Hour
+	}
+	return 8 * time.Hour
+}
+
+// quick says whether the default time limit of the profile is minutes.
+func quick(p Profile) bool { return p == ProfileCPU || p == ProfileTest }
 
 // FormatBudget writes a duration of whole seconds as in page URLs: 30m, 8h, 90s.
 func FormatBudget(d time.Duration) string {

@@ -110,6 +110,9 @@ func TestRanksEdges(t *testing.T) {
 	if alone, _ := Ranks([]SuiteScore{constant(1)}); alone.Ranks[0] != (Rank{true, 1, 1, 1}) {
 		t.Errorf("one score: %+v", alone)
 	}
+	if one, _ := Ranks([]SuiteScore{constant(1), unknown}); one.Ranks[0] != (Rank{}) || one.Ranks[1] != (Rank{}) {
+		t.Errorf("nothing to compare the only known spread with: %+v", one)
+	}
 	if _, err := Ranks([]SuiteScore{constant(1), fakeScore(1, 1)}); !errors.Is(err, ErrShape) {
 		t.Errorf("unequal draws: %v, want ErrShape", err)
 	}

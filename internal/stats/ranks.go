@@ -53,8 +53,8 @@ func Ranks(scores []SuiteScore) (Ranking, error) {
 		}
 	}
 	out.Compared = len(in)
-	if len(in) == 0 {
-		return out, nil
+	if len(in) == 0 || len(in) == 1 && len(scores) > 1 {
+		return out, nil // nothing to compare with
 	}
 	largest := make([]float64, len(scores[0].Draws))
 	sd := map[[2]int]float64{}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,12 +136,28 @@ func TestStreamedAttempt(t *testing.T) {
 	if html := s.page(t, "/attempts/a-1"); !strings.Contains(html, `data-live="/api/v1/attempts/a-1/stream"`) || strings.Contains(html, "<b>tuner") {
 		t.Error("the page of a running attempt does not follow it, or is not escaped")
 	}
+	for _, want := range []string{"&lt;b&gt;tuner&lt;/b&gt; in Optimize a Kernel", "0.500"} {
+		if !strings.Contains(s.page(t, "/runs"), want) {
+			t.Errorf("/runs does not say %q of the running attempt", want)
+		}
+	}
 	s.send(t, "a-1", s.secret, log[2])
 	if u := nextUpdate(t, events); !u.Ended {
 		t.Error("the end was not announced")
 	}
 	if html := s.page(t, "/attempts/a-1"); strings.Contains(html, "data-live=") || !strings.Contains(html, "0.500") {
 		t.Error("the page of an ended attempt still follows it or lacks its score")
+	}
+	// The profile's own leaderboard: its environments with attempts, times of minutes.
+	var board analysis.Leaderboard
+	if err := json.Unmarshal([]byte(s.page(t, "/api/v1/leaderboard?profile=cpu&budget=2m")), &board); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(board.Environments, []rebench.EnvironmentID{rebench.OptimizeKernel}) || len(board.Rows) != 1 || board.Rows[0].Score != 0.5 || board.Rows[0].Allocation.K != 2 {
+		t.Errorf("the cpu profile's leaderboard: %v, %+v", board.Environments, board.Rows)
+	}
+	if html := s.page(t, "/?profile=cpu"); !strings.Contains(html, "budget=20m") || strings.Contains(html, "budget=64h") {
+		t.Error("the cpu profile's leaderboard does not offer its own total times")
 	}
 }
 

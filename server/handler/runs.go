@@ -31,6 +31,9 @@ func (s *Server) runRoutes(r *gin.Engine) {
 // shownRuns is how many runs a list holds.
 const shownRuns = 200
 
+// readLive is of how many running attempts the log is read for a list of runs.
+const readLive = 50
+
 // Limits of one run.
 const (
 	maxRunAttempts  = 1_000
@@ -45,7 +48,20 @@ func (s *Server) runs(c *gin.Context) (view.RunsData, error) {
 		return view.RunsData{}, err
 	}
 	live, err := s.db.LiveAttempts(ctx)
-	return view.RunsData{Runs: runs, Live: live}, err
+	if err != nil {
+		return view.RunsData{}, err
+	}
+	data := view.RunsData{Runs: runs}
+	for i, a := range live {
+		run := view.LiveRun{LiveAttempt: a}
+		if i < readLive {
+			if run.Attempt, _, _, err = s.live.Attempt(ctx, a.ID); err != nil {
+				return view.RunsData{}, err
+			}
+		}
+		data.Live = append(data.Live, run)
+	}
+	return data, nil
 }
 
 func (s *Server) runsPage(c *gin.Context) error {
@@ -73,8 +89,16 @@ func (s *Server) listRuns(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.JSON(http.StatusOK, gin.H{"runs": data.Runs, "live": data.Live})
+	c.JSON(http.StatusOK, gin.H{"runs": data.Runs, "live": liveStates(data.Live)})
 	return nil
+}
+
+func liveStates(runs []view.LiveRun) []rebench.LiveAttempt {
+	out := make([]rebench.LiveAttempt, len(runs))
+	for i, r := range runs {
+		out[i] = r.LiveAttempt
+	}
+	return out
 }
 
 // runRequest is what an administrator asks for.

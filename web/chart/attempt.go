@@ -198,14 +198,21 @@ func (b *attemptBuilder) mark(e rebench.ScoreEntry, x, y float64) mark {
 	return mark{group: b.label, token: b.style.Token, marker: b.style.Marker, size: 8, x: x, y: y, tip: t, key: key}
 }
 
-// frame draws pauses, time limit and end.
+// frame draws pauses, time limit and end. Names of pauses that would run into each
+// other are left out; the page lists them.
 func (b *attemptBuilder) frame(pauses []Pause) {
+	crowded := false
+	for i := 1; i < len(pauses); i++ {
+		crowded = crowded || pauses[i].AtS-pauses[i-1].AtS < 0.15*b.p.x.max
+	}
 	for _, p := range pauses {
 		if !finite(p.AtS) || p.AtS < 0 || p.AtS > b.p.x.max {
 			continue
 		}
 		s := span{from: p.AtS, to: p.AtS, label: "paused", token: TokenInk, opacity: 0.1}
-		if p.Length >= time.Second {
+		if crowded {
+			s.label = ""
+		} else if p.Length >= time.Second {
 			s.label += " " + duration(int64(p.Length.Seconds()))
 		}
 		if b.a.Clock == rebench.ClockWall {

@@ -26,6 +26,11 @@ func TestAttemptStepsByHand(t *testing.T) {
 	if p.spans[0].from != 1800 || p.spans[0].label != "paused 1 min 30 s" {
 		t.Errorf("pause = %+v", p.spans[0])
 	}
+	for _, s := range Attempt(sampleAttempt(), "o1-preview", []Pause{{AtS: 1800}, {AtS: 1900}}, Source{}).panels[0].spans {
+		if s.label != "" {
+			t.Errorf("a pause just beside another is named %q", s.label)
+		}
+	}
 	var crosses int
 	for _, m := range p.marks {
 		if m.marker == MarkerCross {

@@ -88,6 +88,17 @@ func script(js string) chromedp.Action[chromedp.Void] {
 	return void(chromedp.Evaluate[any](js + "; 0"))
 }
 
+// settled waits until the page has drawn three more frames and been idle a moment,
+// however slow the machine is.
+func settled(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	if _, err := script(`window.settled = false; (function frame(n) {
+		if (n) requestAnimationFrame(() => frame(n - 1)); else setTimeout(() => { window.settled = true }, 100);
+	})(3)`)(ctx, t); err != nil {
+		return chromedp.Void{}, err
+	}
+	return void(chromedp.Poll[bool](`window.settled`))(ctx, t)
+}
+
 func (b *browser) run(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(b.ctx, actions...); err != nil {
@@ -158,7 +169,7 @@ func TestThemeAndNewDataKeepZoom(t *testing.T) {
 	if n := eval[int](t, b, inked+`('curves', 26, 27, 26)`); n < 100 {
 		t.Errorf("light: %d pixels of dark ink", n)
 	}
-	b.run(t, script(`document.documentElement.dataset.theme = 'dark'`), chromedp.Sleep(100*time.Millisecond))
+	b.run(t, script(`document.documentElement.dataset.theme = 'dark'`), settled)
 	same("dark theme")
 	if n := eval[int](t, b, inked+`('curves', 232, 231, 226)`); n < 100 {
 		t.Errorf("dark: %d pixels of light ink", n)
@@ -189,7 +200,7 @@ func TestThemeAndNewDataKeepZoom(t *testing.T) {
 
 func TestComplaintsAreHeard(t *testing.T) {
 	b := openBrowser(t, 800, 600, map[string]*Figure{"curves": Curves(sampleCurves(), CurvesOptions{})})
-	b.run(t, script(`document.body.setAttribute('style', 'color: red')`), chromedp.Sleep(100*time.Millisecond))
+	b.run(t, script(`document.body.setAttribute('style', 'color: red')`), settled)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.bad) == 0 {
@@ -213,7 +224,7 @@ func TestLabelsAreText(t *testing.T) {
 		if !eval[bool](t, b, `rebench.selectPoint('`+step.chart+`', `+string(key)+`)`) {
 			t.Errorf("no point %q in %s", step.key, step.chart)
 		}
-		b.run(t, chromedp.Sleep(50*time.Millisecond))
+		b.run(t, settled)
 		tip := eval[string](t, b, `[...document.querySelectorAll('.chart-tip')].map((n) => n.textContent).join(' ')`)
 		if !strings.Contains(tip, "<b>A&B</b>") {
 			t.Errorf("%s %s: tooltip %q does not show the label as text", step.chart, step.key, tip)
@@ -237,7 +248,7 @@ func TestPointerKeyboardAndKey(t *testing.T) {
 		const p = echarts.getInstanceByDom(el).convertToPixel({ gridIndex: 0 }, [Math.log2(28800), 0.351]);
 		return [r.x + p[0] + 6, r.y + p[1] + 6];
 	})()`)
-	b.run(t, chromedp.MouseEvent("mouseMoved", at[0], at[1]), chromedp.Sleep(100*time.Millisecond))
+	b.run(t, chromedp.MouseEvent("mouseMoved", at[0], at[1]), settled)
 	tip := eval[string](t, b, `document.querySelector('.chart-tip').textContent`)
 	for _, want := range []string{"o1-preview", "0.351", "[0.26, 0.44]", "4 × 2 h", "n = 7"} {
 		if !strings.Contains(tip, want) {
@@ -289,7 +300,7 @@ func TestLiveAttempt(t *testing.T) {
 		t.Errorf("%d marks after four entries, want 5 with the re-scored one, and no empty text", n)
 	}
 	// Entry and address lead to each other.
-	b.run(t, script(`document.dispatchEvent(new CustomEvent('rebench:moment', { detail: 4800 }))`), chromedp.Sleep(50*time.Millisecond))
+	b.run(t, script(`document.dispatchEvent(new CustomEvent('rebench:moment', { detail: 4800 }))`), settled)
 	if tip := eval[string](t, b, `document.querySelector('.chart-tip').textContent`); !strings.Contains(tip, "Entry 4") {
 		t.Errorf("the moment t=4800 shows %q", tip)
 	}

@@ -131,6 +131,9 @@ func (d *drawing) spans(t plot) {
 
 // spanLabel writes along the top, beside the span where it is too narrow.
 func (d *drawing) spanLabel(t plot, label string, x1, x2 float64) {
+	if label == "" {
+		return
+	}
 	w := textWidth(label, 11.5)
 	switch {
 	case x2-x1 > w+8 || t.p.y.rows:

@@ -109,7 +109,7 @@
         const box = { type: 'rect', silent: true, shape: { x: a, y: r.y, width: b - a, height: r.height }, style: { fill: paint(s.color), opacity: s.opacity } };
         const atLeft = b + 140 > r.x + r.width;
         const at = b - a > 140 ? [(a + b) / 2, 'center'] : atLeft ? [a - 4, 'right'] : [b + 4, 'left'];
-        if (state.narrow && state.meta.rows) return [box];
+        if (!s.label || (state.narrow && state.meta.rows)) return [box];
         return [box, write(state, at[0], state.meta.rows ? r.y - 10 : r.y + 8, s.label, 11, paint('--chart-muted'), { align: at[1] })];
       }));
     },

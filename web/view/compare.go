@@ -75,7 +75,7 @@ func (d CompareData) findings() []finding {
 	first.Words = fmt.Sprintf("%s %s (%s) against %s %s (%s).", agentName(c.A.Agent), score(o.A), sideWords(c.A),
 		agentName(c.B.Agent), score(o.B), sideWords(c.B))
 	second := finding{Question: "Is it real?", Verdict: differenceVerdict(c),
-		Words: fmt.Sprintf("Bootstrap support for %s being ahead: %s.", agentName(c.A.Agent), support(o.PAGreater))}
+		Words: fmt.Sprintf("Bootstrap support for %s being ahead: %s.", agentName(c.A.Agent), supportOf(*o))}
 	out := []finding{first, second}
 	if c.Crossover != nil {
 		verdict := map[string]string{"crosses": "They cross", "none in range": "None in range", "undetermined": "Undetermined"}[c.Crossover.Verdict]

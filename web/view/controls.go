@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -67,9 +68,14 @@ func chosen(ids []rebench.EnvironmentID, id rebench.EnvironmentID) bool {
 	return len(ids) == 0 || slices.Contains(ids, id)
 }
 
+// profile is the one that the page shows.
+func (p Page) profile() rebench.Profile {
+	return cmp.Or(rebench.Profile(p.Query.Get("profile")), rebench.ProfilePaper)
+}
+
 // offered reports whether a budget is on the ruler.
-func offered(seconds int64) bool {
-	return slices.Contains(rebench.Budgets(), time.Duration(seconds)*time.Second)
+func (p Page) offered(seconds int64) bool {
+	return slices.Contains(rebench.Budgets(p.profile()), time.Duration(seconds)*time.Second)
 }
 
 func withAny(text string, values []string) []option {

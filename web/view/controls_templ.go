@@ -39,7 +39,7 @@ func ruler(p Page, chosenS int64) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, b := range rebench.Budgets() {
+		for _, b := range rebench.Budgets(p.profile()) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<li>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -116,7 +116,7 @@ func ruler(p Page, chosenS int64) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if !offered(chosenS) {
+		if !p.offered(chosenS) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<span class=\"ruler-other\">shown: ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

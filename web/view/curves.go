@@ -63,7 +63,7 @@ func (d CurvesData) series() []analysis.Series {
 	for _, s := range d.Curves.Series {
 		kinds[s.Agent]++
 		for _, p := range s.Points {
-			if p.TotalTimeS <= int64(analysis.DefaultBudget.Seconds()) {
+			if p.TotalTimeS <= int64(rebench.DefaultBudget(d.Curves.Profile).Seconds()) {
 				rank[s.Agent] = math.Max(rank[s.Agent], p.Score)
 			}
 		}

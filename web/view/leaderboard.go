@@ -78,7 +78,7 @@ func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding,
 		f.Verdict = "Yes: separated"
 	}
 	f.Words = fmt.Sprintf("Ahead of %s by %s %s; bootstrap support %s.", lead.Below, number(lead.D, 3),
-		signedInterval(lead.CILow, lead.CIHigh), support(lead.PAGreater))
+		signedInterval(lead.CILow, lead.CIHigh), supportOf(lead.Difference))
 	if !lead.Separated && (lead.CILow != nil && *lead.CILow > 0) {
 		f.Words += " The interval of this pair alone excludes 0; allowing for all pairs at once, the two are not told apart."
 	}
@@ -129,7 +129,7 @@ func (d LeaderboardData) humanFinding(top analysis.LeaderboardRow) (finding, boo
 		f.Verdict += ", not separated"
 	}
 	f.Words = strings.TrimSpace(fmt.Sprintf("Humans reach %s %s; bootstrap support for %s ahead %s. %s", score(humans[0].Score),
-		interval(humans[0].CILow, humans[0].CIHigh), who, support(lead.PAGreater), matched))
+		interval(humans[0].CILow, humans[0].CIHigh), who, supportOf(lead.Difference), matched))
 	return f, true
 }
 
@@ -291,10 +291,10 @@ func viewFacts(v analysis.View) string {
 	return words
 }
 
-// shortestBudget is the ruler's next step up, for an empty board.
-func longerBudgets(seconds int64) []time.Duration {
+// longerBudgets are the ruler's steps further up, for an empty board.
+func (p Page) longerBudgets(seconds int64) []time.Duration {
 	var out []time.Duration
-	for _, b := range rebench.Budgets() {
+	for _, b := range rebench.Budgets(p.profile()) {
 		if int64(b/time.Second) > seconds {
 			out = append(out, b)
 		}

@@ -1717,12 +1717,12 @@ func leaderboardEmpty(p Page, d LeaderboardData) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if len(longerBudgets(d.Board.BudgetS)) > 0 {
+				if len(p.longerBudgets(d.Board.BudgetS)) > 0 {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 144, "<p>Try ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					for _, b := range longerBudgets(d.Board.BudgetS) {
+					for _, b := range p.longerBudgets(d.Board.BudgetS) {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 145, "<a href=\"")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err

@@ -94,11 +94,16 @@ func TestFindings(t *testing.T) {
 			{"Humans ahead", "Humans reach 0.664 [0.56, 0.76]; bootstrap support for humans being ahead >0.999. It matches the 33rd percentile of single eight-hour human attempts."},
 		}},
 		{"the agent ahead of humans, not separated", func(d *LeaderboardData) {
-			d.Leads[1] = analysis.Lead{Above: "o1-preview", Below: rebench.HumanName, Difference: analysis.Difference{D: 0.1, PAGreater: 0.6}}
+			d.Leads[1] = analysis.Lead{Above: "o1-preview", Below: rebench.HumanName, Difference: analysis.Difference{D: 0.1, CILow: ptr(-0.3), CIHigh: ptr(0.5), PAGreater: 0.6}}
 		}, [][2]string{
 			{"o1-preview", "0.351 [0.25, 0.45], best of 4 two-hour attempts."},
 			{"Not separated", "Ahead of Second by 0.051 [−0.02, +0.12]; bootstrap support 0.87. Two agents may share first place."},
 			{"o1-preview ahead, not separated", "Humans reach 0.664 [0.56, 0.76]; bootstrap support for o1-preview being ahead 0.60. It matches the 33rd percentile of single eight-hour human attempts."},
+		}},
+		{"no spread known", func(d *LeaderboardData) { d.Leads[0].CILow, d.Leads[0].CIHigh = nil, nil }, [][2]string{
+			{"o1-preview", "0.351 [0.25, 0.45], best of 4 two-hour attempts."},
+			{"Not separated", "Ahead of Second by 0.051 no interval; bootstrap support unknown. Two agents may share first place."},
+			{"Humans ahead", "Humans reach 0.664 [0.56, 0.76]; bootstrap support for humans being ahead >0.999. It matches the 33rd percentile of single eight-hour human attempts."},
 		}},
 		{"one agent, no humans", func(d *LeaderboardData) { d.Board.Rows, d.Leads = d.Board.Rows[1:2], nil }, [][2]string{
 			{"o1-preview", "0.351 [0.25, 0.45], best of 4 two-hour attempts."},

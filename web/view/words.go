@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"rebench/internal/analysis"
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
 )
@@ -84,6 +85,15 @@ func support(p float64) string {
 		return number(p, 3)
 	}
 	return number(p, 2)
+}
+
+// supportOf prints the bootstrap support for the first of two being ahead. Where
+// resampling shows no spread, as with one attempt, there is none.
+func supportOf(d analysis.Difference) string {
+	if d.CILow == nil && d.CIHigh == nil {
+		return "unknown"
+	}
+	return support(d.PAGreater)
 }
 
 // share prints a part of a whole as a percentage.
