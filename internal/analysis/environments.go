@@ -155,7 +155,7 @@ func fillRecords(out *EnvironmentDetail, env rebench.Environment) error {
 				Mechanism: r["mechanism"], Status: r["status"], Source: r["source"]})
 		}
 	}
-	return nil
+	return out.fillOurs()
 }
 
 // Choices lists what a query's settings can take in its profile.

@@ -134,7 +134,7 @@ type KnownFlaw struct {
 	Flaw   string `json:"flaw"`
 	Kind   string `json:"kind"` // data, docs, package, scorer, security
 	Source string `json:"source"`
-	Ours   string `json:"ours,omitempty"` // what our scorer does about it, "" when nothing is recorded
+	Ours   string `json:"ours,omitempty"` // how far our defence goes and what it is, "" when nothing is recorded
 }
 
 // KnownHack is a documented way in which a solver gamed a task.

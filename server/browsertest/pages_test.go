@@ -28,6 +28,8 @@ var pages = []struct{ name, path string }{
 	{"attempts-filtered", "/attempts?environment=optimize_llm_foundry&flagged=only"},
 	{"attempt", attemptPath},
 	{"methodology", "/methodology"},
+	{"validity", "/validity"},
+	{"validity-filtered", "/validity?environment=rust_codecontests&state=detected"},
 	{"search", "/search?text=o1"},
 	{"error-parameter", "/?budget=8x&environments=kernel"},
 	{"error-missing", "/attempts/204921"},
@@ -52,7 +54,7 @@ func TestPages(t *testing.T) {
 // A database without a single attempt explains itself too.
 func TestEmptyDatabase(t *testing.T) {
 	browser, site := newBrowser(t), newSite(t, testutil.EmptyStore(t))
-	for _, path := range []string{"/", "/curves", "/compare", "/environments", "/environments/gpt2_qa", "/humans", "/attempts", "/methodology"} {
+	for _, path := range []string{"/", "/curves", "/compare", "/environments", "/environments/gpt2_qa", "/humans", "/attempts", "/methodology", "/validity"} {
 		t.Run(path, func(t *testing.T) {
 			w := open(t, browser, site, path, devices[0], true)
 			w.chartsDrawn(t)
@@ -88,7 +90,7 @@ func TestWithoutScripts(t *testing.T) {
 	for _, p := range []struct {
 		path     string
 		pictures bool
-	}{{"/", false}, {"/curves", true}, {"/compare?a=o1-preview&b=human", true}, {"/environments/optimize_kernel", true}, {"/humans", true}} {
+	}{{"/", false}, {"/curves", true}, {"/compare?a=o1-preview&b=human", true}, {"/environments/optimize_kernel", true}, {"/humans", true}, {"/validity", false}} {
 		t.Run(p.path, func(t *testing.T) {
 			w := open(t, browser, site, p.path, devices[0], false)
 			w.screenshot(t, "noscript"+strings.NewReplacer("/", "-", "?", "-").Replace(p.path))

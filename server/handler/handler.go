@@ -41,6 +41,7 @@ type Engine interface {
 	Attempts(ctx context.Context, q analysis.Query, f analysis.AttemptFilter, pageToken string) (*analysis.AttemptList, error)
 	AttemptDetail(ctx context.Context, id string, asof int64) (*analysis.AttemptDetail, error)
 	Methodology(ctx context.Context, asof int64) (*analysis.Methodology, error)
+	Validity(ctx context.Context, asof int64, f analysis.ValidityFilter) (*analysis.Validity, error)
 	Choices(ctx context.Context, q analysis.Query) (*analysis.Choices, error)
 	View(ctx context.Context, q analysis.Query) (*analysis.View, error)
 }

@@ -74,7 +74,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 		"/score-at-k?agent=o1-preview&time_limit=1800&k=1,2,4", "/score-at-k?agent=human&time_limit=28800", "/score-at-k?agent=human&time_limit=28800&k=1000&environments=scaling_law",
 		"/compare?a=human&b=o1-preview", "/compare?a=o1-preview&b=o1-preview", "/compare?a=human&b=o1-preview&budget=1800", "/compare?a=human&b=o1-preview&profile=cpu",
 		"/sensitivity", "/sensitivity?profile=cpu", "/humans", "/humans?profile=cpu", "/humans/percentiles?cohort=all", "/humans/percentiles?profile=cpu",
-		"/environments", "/environments?profile=cpu", "/environments/scaling_law", "/environments/optimize_kernel?profile=gpu", "/methodology",
+		"/environments", "/environments?profile=cpu", "/environments/scaling_law", "/environments/optimize_kernel?profile=gpu", "/methodology", "/validity", "/validity?environment=gpt2_qa&state=prevented",
 		"/attempts", "/attempts?environment=scaling_law&agent=human", "/attempts?flagged=only", "/attempts?sort=-score&kind=agent&time_limit=1800", "/attempts?profile=cpu", "/attempts?text=zzzz",
 		"/attempts/metr-rebench:mp4-server_204921", "/attempts/metr-rebench:mp4-server_204921?asof=1", "/attempts/metr-rebench:mp4-server_204921/log",
 		"/attempts.jsonl?environment=gpt2_qa&agent=human", "/attempts.csv?text=204921",
@@ -82,7 +82,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 	bad := []string{
 		"/leaderboard?budget=x", "/leaderboard?nothing=1", "/leaderboard?agents=nobody", "/leaderboard?asof=99", "/score-at-k", "/score-at-k?agent=human&time_limit=60",
 		"/compare?a=human", "/compare?a=human&b=nobody", "/environments/kernel", "/attempts/nothing", "/attempts/204921", "/attempts/nothing/log", "/attempts?page_token=x",
-		"/attempts?sort=up", "/methodology?budget=8h",
+		"/attempts?sort=up", "/methodology?budget=8h", "/validity?state=no",
 	}
 	answered := map[string]bool{}
 	for _, path := range good {
@@ -103,7 +103,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 		}
 	}
 	// A database without any attempt answers in the same shapes.
-	for _, path := range []string{"/leaderboard", "/curves", "/sensitivity", "/humans", "/humans/percentiles", "/environments", "/environments/scaling_law", "/attempts", "/methodology"} {
+	for _, path := range []string{"/leaderboard", "/curves", "/sensitivity", "/humans", "/humans/percentiles", "/environments", "/environments/scaling_law", "/attempts", "/methodology", "/validity"} {
 		if _, status := validate(t, empty, router, apiPrefix+path); status != http.StatusOK {
 			t.Errorf("empty database, %s: status %d", path, status)
 		}

@@ -13,6 +13,7 @@ import (
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
+	"rebench/internal/validity"
 	"rebench/web/view"
 )
 
@@ -27,9 +28,10 @@ type request struct {
 	timeLimit time.Duration
 	ks        []int
 	pageToken string
-	show      string     // what else the leaderboard shows: sensitivity
-	chart     string     // which picture of a page with several
-	canonical url.Values // parameters that differ from their defaults, in their shortest spelling
+	state     validity.State // of mechanisms
+	show      string         // what else the leaderboard shows: sensitivity
+	chart     string         // which picture of a page with several
+	canonical url.Values     // parameters that differ from their defaults, in their shortest spelling
 }
 
 // param is one parameter that URLs may carry.
@@ -127,6 +129,7 @@ var parameters = map[string]param{
 	"agent": text("an agent's name", func(r *request, v string) { r.agent, r.filter.Agent = v, v }),
 	"environment": choice(func(r *request, v string) { r.filter.Environment = rebench.EnvironmentID(v) },
 		environmentNames()...),
+	"state": choice(func(r *request, v string) { r.state = validity.State(v) }, texts(validity.States())...),
 	"kind": choice(func(r *request, v string) { r.filter.Kind = rebench.Kind(v) },
 		string(rebench.KindAgent), string(rebench.KindHuman), string(rebench.KindBaseline)),
 	"time_limit": duration("a time limit of single attempts: 30m, 8h, or seconds such as 1800",

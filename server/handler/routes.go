@@ -16,7 +16,7 @@ import (
 
 // pages are the views that have pages, with their exports.
 func pages() []resource {
-	return []resource{leaderboardResource, curvesResource, compareResource, environmentsResource, humansResource, attemptsResource, methodologyResource}
+	return []resource{leaderboardResource, curvesResource, compareResource, environmentsResource, humansResource, attemptsResource, methodologyResource, validityResource}
 }
 
 // apiRoutes are the operations of the API.
@@ -34,6 +34,7 @@ func (s *Server) apiRoutes() []apiRoute {
 		s.api("attempts", "Attempts, a page at a time", "Attempts", attemptsResource),
 		s.api("attempts/:id", "One attempt with its score log", "Attempt", attemptResource),
 		s.api("methodology", "Printed numbers against computed ones", "Methodology", methodologyResource),
+		s.api("validity", "What is done about gamed and wrong scores, and what the rules reach", "Validity", validityResource),
 	}
 	return append(append(routes, s.exportRoutes()...), apiRoute{path: "/attempts/:id/log", id: "attempts/:id/log", summary: "The raw attempt log (attempt log v1)",
 		media: "application/x-ndjson", takes: attemptResource.takes, handle: s.attemptLog})

@@ -8,6 +8,7 @@ import (
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
+	"rebench/internal/validity"
 )
 
 // Hand-built results. label and free stand where untrusted text can stand.
@@ -131,6 +132,25 @@ func sampleMethodology(free string) MethodologyData {
 	return MethodologyData{Methodology: m, Published: []PublishedFile{{Name: free, What: free, Source: free, SHA256: "aa"}}}
 }
 
+func sampleValidity(label, free string) ValidityData {
+	v := &analysis.Validity{View: sampleView(), Total: 3, Attacks: 75, Checked: 1801, States: []analysis.StateCount{{State: validity.Prevented, Mechanisms: 1, Records: 2}, {State: validity.Open, Mechanisms: 2}},
+		Mechanisms: []analysis.MechanismRow{
+			{ID: "scorer-answer", Title: free, Mechanism: free, Environments: []string{"optimize_kernel"}, State: validity.Prevented, Defence: free, Records: []string{"H01"},
+				Tests: []validity.Test{
+					{Name: "runner/sandbox.TestEscapes", Kind: validity.GoTest, Path: "runner/sandbox", Function: "TestEscapes", Command: free},
+					{Name: "optimize_kernel/invalid/x", Kind: validity.Example, Path: "environments/optimize_kernel/solutions/invalid/x", Function: "invalid", Command: free},
+					{Name: "tests/test_x.py::test_y", Kind: validity.PythonTest, Path: "environments/tests/test_x.py", Function: "test_y", Command: free}}},
+			{ID: "other", Title: free, Mechanism: free, Environments: []string{"all"}, State: validity.Open, Reason: free}},
+		Records: []analysis.RecordRow{{Record: validity.Record{ID: "H01", Task: free, Kind: free, What: free, Source: free}, Mechanism: "scorer-answer"},
+			{Record: validity.Record{ID: "F01"}, Mechanism: "filtered out"}},
+		Rules: &validity.RuleSet{Bounds: []validity.Bound{{Name: "impossible", Environment: rebench.OptimizeKernel, Beyond: validity.Below, Value: 0.24, Unit: "ms", Action: validity.Quarantine, Derivation: free, Source: free}},
+			Steps:       []validity.Step{{Name: "not_a_fraction", Environment: rebench.RustCodecontests, Scorers: []string{free}, Denominator: 165, Action: validity.Note, Derivation: free, Source: free}},
+			ScorerFlags: map[string]validity.ScorerFlag{"noisy_timing": {Action: validity.Note, Means: free}}},
+		Reached: []analysis.ReachedAttempt{{AttemptID: "set:" + free, Environment: rebench.OptimizeLLMFoundry, Agent: label, Score: ptr(4.05), Raw: ptr(1.3), Suspected: true,
+			Finding: validity.Finding{Rule: "beyond_estimate", Action: validity.Quarantine, Reason: free}}}}
+	return ValidityData{Validity: v}
+}
+
 // everyPage renders each page with label as an agent's name and free in every
 // other text that comes from outside.
 func everyPage(label, free string) map[string]templ.Component {
@@ -167,6 +187,8 @@ func everyPage(label, free string) map[string]templ.Component {
 		"attempt":           Attempt(testPage("/attempts/set:1", ""), sampleAttempt(label, free)),
 		"attempt single":    Attempt(testPage("/attempts/set:1", ""), single),
 		"methodology":       Methodology(testPage("/methodology", ""), sampleMethodology(free)),
+		"validity":          Validity(testPage("/validity", "state=open"), sampleValidity(label, free)),
+		"validity empty":    Validity(testPage("/validity", "environment=gpt2_qa"), ValidityData{Validity: &analysis.Validity{View: sampleView(), Rules: &validity.RuleSet{}}}),
 		"search":            Search(testPage("/search", ""), SearchData{Text: free, Agents: []string{label}, Environments: rebench.Environments()[:1], Attempts: []analysis.AttemptRow{sampleAttemptRow(label, free)}, Total: 3}),
 		"search empty":      Search(testPage("/search", ""), SearchData{Text: free}),
 		"error":             Error(testPage("/nothing", ""), ErrorData{Status: 400, Detail: free, Allowed: []Link{{free, "javascript:alert(1)"}}}),

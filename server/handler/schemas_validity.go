@@ -1,0 +1,57 @@
+package handler
+
+import "rebench/internal/validity"
+
+// validitySchemas are of the catalogue of defences and the rules of quarantine.
+func validitySchemas() fields {
+	action := func() fields {
+		return fields{"action": enum("quarantine flags the attempt as suspected until a person decides; note is a fact on its page",
+			string(validity.Quarantine), string(validity.Note))}
+	}
+	state := func(description string) fields {
+		return fields{"state": enum(description, texts(validity.States())...)}
+	}
+	return fields{
+		"Validity": result("what is done about gamed and wrong scores", fields{
+			"filter":     object("what was asked for", with(state("state of mechanisms"), fields{"environment": environmentID()}), "environment", "state"),
+			"mechanisms": arrayOf(ref("Mechanism"), "that match the filter"), "total": count("mechanisms without the filter"),
+			"states": arrayOf(ref("StateCount"), "counts over all mechanisms"), "records": arrayOf(ref("ValidityRecord"), "all public records"),
+			"attacks": count("example solutions that attack a scorer, scored by tests"), "rules": ref("ValidityRules"),
+			"reached": arrayOf(ref("ReachedAttempt"), "attempts that bounds and steps say something of"), "attempts_checked": count("attempts that were checked"),
+		}),
+		"Mechanism": object("one way in which scores were or could be gamed or wrong", with(state("how far the defence goes"), fields{
+			"id": str("id"), "title": str("in a few words"), "mechanism": str("how it works"),
+			"environments": arrayOf(str("environment id, or all"), "where it could apply to scorers of this project"),
+			"defence":      str("what is done, \"\" for nothing"), "reason": str("why it is accepted, not applicable or open, else \"\""),
+			"records": arrayOf(str("id"), "public records that it covers"), "tests": arrayOf(ref("ValidityTest"), "what proves the defence"),
+		})),
+		"ValidityTest": object("a test or an example solution", fields{
+			"name": str("as the catalogue writes it"), "kind": enum("kind", string(validity.GoTest), string(validity.PythonTest), string(validity.Example)),
+			"path": str("file, package or directory in the repository"), "function": str("name of the test; of an example invalid or flagged"),
+			"subtest": str("part of the test"), "command": str("command that runs it"),
+		}, "subtest"),
+		"StateCount": object("mechanisms of one state", with(state("state"), fields{"mechanisms": count("mechanisms"), "records": count("records that they cover")})),
+		"ValidityRecord": object("one public record", fields{
+			"id": str("id"), "task": str("task as the source calls it"), "kind": str("kind"), "what": str("what was done or is wrong"),
+			"source": str("where it is documented"), "file": str("file of data/published"), "mechanism": str("id of the mechanism that covers it"),
+		}),
+		"ValidityRules": object("rules of quarantine", fields{
+			"bounds": arrayOf(object("a value that a ranked score should not pass", with(action(), fields{
+				"name": str("rule"), "environment": environmentID(), "beyond": enum("side on which a score is too good", "below", "above"),
+				"value": num("in the unit"), "unit": str("what the bound measures"), "profiles": arrayOf(str("profile"), "where it holds; empty is everywhere"),
+				"derivation": str("why"), "source": str("from where"), "paper": str("id in paper_numbers.csv"),
+			}), "paper"), "bounds"),
+			"steps": arrayOf(object("raw scores that are whole multiples of a step", with(action(), fields{
+				"name": str("rule"), "environment": environmentID(), "scorers": arrayOf(str("scorer version"), "where it holds"),
+				"denominator": num("1 / step"), "derivation": str("why"), "source": str("from where"),
+			})), "steps"),
+			"scorer_flags": mapOf(object("a flag of a scorer", with(action(), fields{"means": str("what it means")})), "by flag"),
+		}),
+		"Finding": object("what a rule says of an attempt", with(action(), fields{"rule": str("name of the rule"), "reason": str("what was found, and the bound")})),
+		"ReachedAttempt": object("an attempt of which a rule says something", with(action(), fields{
+			"attempt_id": str("attempt id"), "environment": environmentID(), "profile": str("profile"), "agent": str("label"), "score": maybe(num(score)),
+			"raw": maybe(num("raw score")), "suspected": flag("the flag stands"), "excluded": flag("invalid or retracted"),
+			"rule": str("name of the rule"), "reason": str("what was found, and the bound"),
+		})),
+	}
+}
