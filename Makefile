@@ -7,7 +7,10 @@ PYTHON := /usr/bin/python3
 # Stamping the commit fails in a checkout of another user, and tests need none.
 export GOFLAGS := -buildvcs=false $(GOFLAGS)
 
-.PHONY: test tools generated format vet go pure race python bench
+# How long each fuzz test runs.
+FUZZTIME ?= 30s
+
+.PHONY: test test-full tools generated format vet go pure race python bench fuzz
 
 # Cheap checks first.
 test: tools format generated vet go pure race python
@@ -46,6 +49,18 @@ race:
 # The environments' own tests.
 python:
 	$(PYTHON) -m pytest -q -p no:cacheprovider environments
+
+# Every example solution in the cpu profile: hours.
+test-full:
+	REBENCH_EXAMPLES_PROFILE=cpu go test -v -timeout 12h ./environments
+
+# Every fuzz test for FUZZTIME.
+fuzz:
+	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for name in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]*' "$$package"/*_test.go | cut -d' ' -f2); do \
+			go test "$$package" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME); \
+		done; \
+	done
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./internal/... ./server/...

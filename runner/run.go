@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,9 +159,9 @@ func printOutcomes(g *globals, out []outcome) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, o := range out {
+	for i, o := range out {
 		if o.Error != "" {
-			fmt.Fprintf(os.Stderr, "attempt %s: %s\n", o.ID, o.Error)
+			fmt.Fprintf(os.Stderr, "attempt %s: %s\n", cmp.Or(o.ID, fmt.Sprintf("%d of %d", i+1, len(out))), o.Error)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"rebench/internal/rebench"
@@ -230,9 +231,23 @@ func (a *Attempt) scoreWithRetries(ctx context.Context, purpose scoring.Purpose,
 			return out, nil
 		}
 		last = err
-		a.logger.Warn("a scoring gave no result", "try", try+1, "error", err.Error())
+		a.logger.Warn("a scoring gave no result", "try", try+1, "error", brief(err))
+		a.logger.Debug("the fault", "error", err.Error())
 	}
 	return scored{}, last
+}
+
+// brief is a fault without the scorer's traceback, of which the last line says why.
+func brief(err error) string {
+	var fault *scoring.Fault
+	if !errors.As(err, &fault) {
+		return err.Error()
+	}
+	why := strings.TrimSpace(fault.Stderr)
+	if why == "" {
+		return err.Error()
+	}
+	return why[strings.LastIndexByte(why, '\n')+1:]
 }
 
 func (a *Attempt) scoreOnce(ctx context.Context, purpose scoring.Purpose, dir string) (scored, error) {
