@@ -49,6 +49,7 @@ func command() *cobra.Command {
 	flags.StringVar(&c.Database, "database", "", "database file (environment "+config.EnvDatabase+"; default rebench.db in the data directory)")
 	cmd.Flags().StringVar(&c.Addr, "addr", "", "host:port to listen on (environment "+config.EnvAddr+"; default "+config.DefaultAddr+")")
 	cmd.Flags().StringVar(&c.LogLevel, "log-level", "", "debug, info, warn or error (environment "+config.EnvLogLevel+"; default info)")
+	cmd.Flags().StringVar(&c.AuditShare, "audit-share", "", "share of each environment's best attempts drawn for audit each month (environment "+config.EnvAuditShare+"; default 0.2)")
 	cmd.Flags().StringVar(&c.WithRunner, "with-runner", "", "also start a runner that takes queued runs on this machine")
 	cmd.Flags().Lookup("with-runner").NoOptDefVal = config.RunnerAuto
 	cmd.AddCommand(tokenCommand(&c))

@@ -179,7 +179,8 @@ func (e *Engine) AttemptDetail(ctx context.Context, id string, asof int64) (*Att
 	if i, ok := ds.byID[id]; ok {
 		out.Rank, out.N = ds.place(i)
 	}
-	return out, nil
+	out.Signals, err = signals(a)
+	return out, err
 }
 
 // place returns the rank of a ranked attempt within its cell and the cell's size.

@@ -82,6 +82,7 @@ type AttemptDetail struct {
 	Rank, N  int
 	LogBytes int    // size of the raw log, 0 when there is none
 	LogHead  string // hash of the log's last line
+	Signals  *Signals
 	Revision rebench.DataRevision
 }
 

@@ -63,7 +63,7 @@ type Validity struct {
 	Records    []RecordRow       `json:"records"`    // all, in the order of their files
 	Attacks    int               `json:"attacks"`    // example solutions that attack a scorer
 	Rules      *validity.RuleSet `json:"rules"`
-	// Reached are the attempts of this revision that bounds and steps say something of.
+	// Reached are the ranked attempts of this revision that bounds and steps say something of.
 	// Flags of scorers stand with their attempts.
 	Reached []ReachedAttempt `json:"reached"`
 	Checked int              `json:"attempts_checked"`
@@ -144,6 +144,9 @@ func (ds *Dataset) reached(rules *validity.RuleSet) []ReachedAttempt {
 	out := []ReachedAttempt{}
 	for i := range ds.attempts {
 		a := &ds.attempts[i]
+		if !a.Ranked {
+			continue // its score may be on another scale, and is in no ranking
+		}
 		for _, f := range rules.Check(a) {
 			r := ReachedAttempt{AttemptID: a.ID, Environment: a.Environment, Profile: a.Profile, Agent: ds.attemptLabel(a), Raw: a.FinalRaw,
 				Suspected: a.Suspected, Excluded: a.Excluded, Finding: f}

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"rebench/internal/rebench"
+	"rebench/internal/validity"
 )
 
 // Names of the settings in the environment.
@@ -21,7 +23,9 @@ const (
 	EnvDataDir  = "REBENCH_DATA_DIR"
 	EnvDatabase = "REBENCH_DATABASE"
 	EnvLogLevel = "REBENCH_LOG_LEVEL"
-	EnvToken    = "REBENCH_TOKEN" // an access token, for clients and as the server's own
+	// EnvAuditShare is the share of winners drawn for audit each month.
+	EnvAuditShare = "REBENCH_AUDIT_SHARE"
+	EnvToken      = "REBENCH_TOKEN" // an access token, for clients and as the server's own
 )
 
 // RunnerAuto is the WithRunner that looks for a runner.
@@ -29,6 +33,10 @@ const RunnerAuto = "auto"
 
 // DefaultAddr is where the server listens unless told otherwise: this machine only.
 const DefaultAddr = "127.0.0.1:8080"
+
+// DefaultAuditShare is the share of winners drawn for audit each month unless told
+// otherwise.
+const DefaultAuditShare = validity.DefaultAuditShare
 
 // databaseFile is the name of the database inside the data directory.
 const databaseFile = "rebench.db"
@@ -43,6 +51,9 @@ type Config struct {
 	// WithRunner starts a runner beside the server: its program, RunnerAuto to look
 	// for one, or "" for none.
 	WithRunner string
+	// AuditShare is the share of winners that is drawn for audit each month, above 0 and
+	// at most 1, as text; "" is DefaultAuditShare.
+	AuditShare string
 }
 
 // Resolve fills empty fields from the environment and then from the defaults, and
@@ -51,7 +62,7 @@ func (c Config) Resolve(getenv func(string) string) (Config, error) {
 	for _, f := range []struct {
 		field *string
 		name  string
-	}{{&c.Addr, EnvAddr}, {&c.DataDir, EnvDataDir}, {&c.Database, EnvDatabase}, {&c.LogLevel, EnvLogLevel}} {
+	}{{&c.Addr, EnvAddr}, {&c.DataDir, EnvDataDir}, {&c.Database, EnvDatabase}, {&c.LogLevel, EnvLogLevel}, {&c.AuditShare, EnvAuditShare}} {
 		if *f.field == "" {
 			*f.field = getenv(f.name)
 		}
@@ -69,6 +80,9 @@ func (c Config) Resolve(getenv func(string) string) (Config, error) {
 	if _, err := c.Level(); err != nil {
 		return c, err
 	}
+	if _, err := c.Share(); err != nil {
+		return c, err
+	}
 	if c.DataDir == "" {
 		dir, err := userDataDir(getenv)
 		if err != nil {
@@ -80,6 +94,18 @@ func (c Config) Resolve(getenv func(string) string) (Config, error) {
 		c.Database = filepath.Join(c.DataDir, databaseFile)
 	}
 	return c, nil
+}
+
+// Share returns AuditShare as a number.
+func (c Config) Share() (float64, error) {
+	if c.AuditShare == "" {
+		return DefaultAuditShare, nil
+	}
+	x, err := strconv.ParseFloat(c.AuditShare, 64)
+	if err != nil || !(x > 0 && x <= 1) {
+		return 0, rebench.Errorf(rebench.CodeInvalid, "audit share %q is not a number above 0 and at most 1, such as 0.2", c.AuditShare)
+	}
+	return x, nil
 }
 
 // Level returns LogLevel as slog knows it.

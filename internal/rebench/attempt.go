@@ -102,11 +102,13 @@ const ReproducedWithin = 0.05
 type FlagKind string
 
 // FlagSuspected attempts are left out of rankings unless the reader includes
-// them; FlagInvalid and FlagRetracted ones always are.
+// them; FlagInvalid and FlagRetracted ones always are. FlagAudited says that a person
+// looked and what was found; it excludes nothing and may be stated again.
 const (
 	FlagSuspected FlagKind = "suspected"
 	FlagInvalid   FlagKind = "invalid"
 	FlagRetracted FlagKind = "retracted"
+	FlagAudited   FlagKind = "audited"
 )
 
 // Flag is one append-only statement about an attempt. Set=false lifts the

@@ -12,7 +12,8 @@ import (
 )
 
 // AddFlag appends a statement about an attempt as a data revision of its own.
-// It refuses an empty reason and a statement that changes nothing.
+// It refuses an empty reason and a statement that changes nothing; looking at an
+// attempt again is something.
 func (s *Store) AddFlag(ctx context.Context, f rebench.Flag) (rebench.DataRevision, error) {
 	if strings.TrimSpace(f.Reason) == "" {
 		return rebench.DataRevision{}, rebench.Errorf(rebench.CodeInvalid, "a flag needs a reason")
@@ -32,7 +33,7 @@ func (s *Store) AddFlag(ctx context.Context, f rebench.Flag) (rebench.DataRevisi
 		if err := tx.Where("attempt_pk = ? AND kind = ?", row.PK, f.Kind).Order("id DESC").Limit(1).Find(&last).Error; err != nil {
 			return err
 		}
-		if last.IsSet == f.Set {
+		if last.IsSet == f.Set && !(f.Kind == rebench.FlagAudited && f.Set) {
 			return rebench.Errorf(rebench.CodeConflict, "attempt %s: the flag %q is already %s", f.AttemptID, f.Kind,
 				map[bool]string{true: "set", false: "not set"}[f.Set])
 		}

@@ -68,7 +68,14 @@ func Run(ctx context.Context, c config.Config, streams Streams) (err error) {
 	if _, err := engine.Leaderboard(ctx, analysis.Query{}); err != nil {
 		return fmt.Errorf("compute the leaderboard: %w", err)
 	}
-	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, UploadDir: uploadDir(db), Logger: log, Version: config.Version()})
+	if err := quarantine(ctx, db, engine, log); err != nil {
+		return err
+	}
+	share, err := c.Share()
+	if err != nil {
+		return err
+	}
+	h, err := handler.New(handler.Options{Engine: engine, Store: db, DB: db, UploadDir: uploadDir(db), Logger: log, Version: config.Version(), AuditShare: share})
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,8 @@ type attempt struct {
 	Flags         []flagStatement       `json:"flags"`
 	Revisions     []revision            `json:"revisions"`
 	DataRevision  int64                 `json:"data_revision"`
+	Signals       *analysis.Signals     `json:"signals"`
+	Draw          *draw                 `json:"draw"`
 }
 
 type source struct {
@@ -117,7 +119,7 @@ type revision struct {
 	Raw           *float64  `json:"raw"`
 }
 
-func attemptJSON(d *analysis.AttemptDetail) attempt {
+func attemptJSON(d *analysis.AttemptDetail, drawn *draw) attempt {
 	a := d.Attempt
 	out := attempt{
 		ID: a.ID, Environment: a.Environment, Profile: a.Profile, ScorerVersion: a.ScorerVersion, Agent: d.Label, Name: a.Agent.Name,
@@ -128,7 +130,7 @@ func attemptJSON(d *analysis.AttemptDetail) attempt {
 		HardwareClass: a.HardwareClass, Calibration: a.Calibration, Badge: a.Badge,
 		Source: source{File: a.SourceFile, Line: a.SourceLine, SHA256: text0(a.SourceSHA256)}, Extra: a.Extra,
 		Suspected: a.Suspected, Excluded: a.Excluded, Unranked: a.Unranked, Rank: d.Rank, N: d.N,
-		Pauses: []pause{}, Entries: []scoreEntry{}, Flags: []flagStatement{}, Revisions: []revision{}, DataRevision: d.Revision.ID,
+		Pauses: []pause{}, Entries: []scoreEntry{}, Flags: []flagStatement{}, Revisions: []revision{}, DataRevision: d.Revision.ID, Signals: d.Signals, Draw: drawn,
 	}
 	if a.FinalKnown {
 		out.Score = &a.Final

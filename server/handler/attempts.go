@@ -86,6 +86,10 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		return nil, err
 	}
 	a := d.Attempt
+	draw, err := s.drawOf(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
 	log, err := s.readLog(ctx, d)
 	if err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		title:       "Attempt " + a.ID,
 		description: d.Label + " on " + string(a.Environment) + ": score log, validity, hashes and source of one attempt.",
 		axes:        []axis{{"score", scoreUnit}, {"elapsed time", "s"}},
-		n:           1, data: attemptJSON(d),
+		n:           1, data: attemptJSON(d, draw),
 		table: func() table { return entriesTable(d) },
 		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, attemptFigure(x.source(), d)) },
 	}
@@ -102,6 +106,9 @@ func buildAttempt(s *Server, x *exchange) (*document, error) {
 		return doc, nil
 	}
 	data := view.AttemptData{Detail: d, Session: sessionView(x.session), CanLogIn: s.db != nil && x.session == nil}
+	if draw != nil {
+		data.Draw = &view.Draw{Month: draw.Month, Outcome: draw.Outcome}
+	}
 	if d.LogBytes > 0 {
 		data.LogURL = logURL(a.ID)
 		data.Log, data.LogTruncated = firstLines(log, shownLog), d.LogBytes > len(log)

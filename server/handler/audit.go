@@ -4,11 +4,13 @@ import (
 	"encoding/csv"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/gin-gonic/gin"
 
 	"rebench/internal/rebench"
+	"rebench/internal/validity"
 	"rebench/web/view"
 )
 
@@ -44,18 +46,35 @@ func (s *Server) auditPage(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	d := view.AuditData{Events: events, Next: next}
+	if c.Query("before") == "" {
+		now := time.Now()
+		d.Month, d.Share = validity.Month(now), s.auditShare
+		if d.Drawn, err = s.engine.Drawn(c.Request.Context(), now, s.auditShare); err != nil {
+			return err
+		}
+	}
 	return s.privatePage(c, http.StatusOK, "Audit trail", "/audit", func(p view.Page) templ.Component {
-		return view.Audit(p, view.AuditData{Events: events, Next: next})
+		return view.Audit(p, d)
 	})
 }
 
-// auditJSON serves a page of events; next_before leads to the next.
+// auditJSON serves a page of events, the first with this month's draw; next_before leads
+// to the next.
 func (s *Server) auditJSON(c *gin.Context) error {
 	events, next, err := s.auditEvents(c)
 	if err != nil {
 		return err
 	}
 	out := gin.H{"events": events}
+	if c.Query("before") == "" {
+		now := time.Now()
+		drawn, err := s.engine.Drawn(c.Request.Context(), now, s.auditShare)
+		if err != nil {
+			return err
+		}
+		out["drawn"] = gin.H{"month": validity.Month(now), "share": s.auditShare, "attempts": drawn}
+	}
 	if next > 0 {
 		out["next_before"] = next
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // flagKinds are what a flag can say.
-var flagKinds = []rebench.FlagKind{rebench.FlagSuspected, rebench.FlagInvalid, rebench.FlagRetracted}
+var flagKinds = []rebench.FlagKind{rebench.FlagSuspected, rebench.FlagInvalid, rebench.FlagRetracted, rebench.FlagAudited}
 
 // maxReason is the longest reason of a flag in characters.
 const maxReason = 2_000
@@ -95,7 +95,11 @@ func (s *Server) makeCurrent(c *gin.Context, id string, number int, author, reas
 	if fault := checkReason(reason); fault != nil {
 		return rebench.DataRevision{}, &ParamError{Faults: []ParamFault{*fault}}
 	}
-	return s.db.MakeCurrent(c.Request.Context(), id, number, author, strings.TrimSpace(reason))
+	revision, err := s.db.MakeCurrent(c.Request.Context(), id, number, author, strings.TrimSpace(reason))
+	if err != nil {
+		return revision, err
+	}
+	return s.applyRules(c.Request.Context(), id, revision)
 }
 
 // checkReason returns what is wrong with a reason, nil for nothing.

@@ -23,6 +23,7 @@ import (
 	"rebench/internal/rebench"
 	"rebench/internal/store"
 	"rebench/internal/upload"
+	"rebench/internal/validity"
 )
 
 // Engine computes the results that are served. *analysis.Engine is the real one.
@@ -41,6 +42,7 @@ type Engine interface {
 	Attempts(ctx context.Context, q analysis.Query, f analysis.AttemptFilter, pageToken string) (*analysis.AttemptList, error)
 	AttemptDetail(ctx context.Context, id string, asof int64) (*analysis.AttemptDetail, error)
 	Methodology(ctx context.Context, asof int64) (*analysis.Methodology, error)
+	Drawn(ctx context.Context, at time.Time, share float64) ([]analysis.DrawnAttempt, error)
 	Validity(ctx context.Context, asof int64, f analysis.ValidityFilter) (*analysis.Validity, error)
 	Choices(ctx context.Context, q analysis.Query) (*analysis.Choices, error)
 	View(ctx context.Context, q analysis.Query) (*analysis.View, error)
@@ -64,6 +66,9 @@ type Options struct {
 	UploadDir string
 	Logger    *slog.Logger // nil discards
 	Version   string       // of the program
+	// AuditShare is the share of winners drawn for audit each month, 0 to 1; 0 is
+	// validity.DefaultAuditShare.
+	AuditShare float64
 }
 
 // Server answers all requests. It is safe for concurrent use.
@@ -86,6 +91,8 @@ type Server struct {
 	metrics  *metrics
 	openapi  []byte
 	handler  http.Handler
+	// auditShare is the share of winners drawn each month.
+	auditShare float64
 }
 
 // New returns a Server with all routes.
@@ -94,7 +101,10 @@ func New(o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{engine: o.Engine, store: o.Store, db: o.DB, started: time.Now(), stopped: make(chan struct{}), log: o.Logger, version: o.Version, instance: randomID(),
-		bodies: newBodyCache(maxCachedBytes)}
+		bodies: newBodyCache(maxCachedBytes), auditShare: o.AuditShare}
+	if s.auditShare == 0 {
+		s.auditShare = validity.DefaultAuditShare
+	}
 	var err error
 	if o.DB != nil {
 		s.live = live.New(o.DB, o.Logger)

@@ -17,6 +17,7 @@ import (
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
+	"rebench/internal/validity"
 	"rebench/web/view"
 )
 
@@ -181,10 +182,11 @@ func (s *Server) bind(c *gin.Context, r resource, pagePath, form string) (*excha
 	return &exchange{request: req, c: c, form: form, path: pagePath, dataset: ds, revision: ds.Revision}, nil
 }
 
-// tag names the response: it differs whenever anything that the body depends on does.
+// tag names the response: it differs whenever anything that the body depends on does,
+// such as the month, which decides what is drawn for audit.
 func (s *Server) tag(x *exchange) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n%s\n%s", s.instance, x.revision.ID, base(x.c), x.form, x.path, x.canonical.Encode())
+	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n%s\n%s\n%s", s.instance, x.revision.ID, base(x.c), x.form, x.path, x.canonical.Encode(), validity.Month(time.Now()))
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 

@@ -104,7 +104,8 @@ func attemptParts() fields {
 			"rank": count("place among the n attempts of its cell, 0 when unranked"), "n": count("attempts of its cell"),
 			"log": maybeRef("LogFacts", "null when there is no log"), "pauses": arrayOf(ref("Pause"), "pauses"), "entries": arrayOf(ref("ScoreEntry"), "score log"),
 			"flags": arrayOf(ref("Flag"), "oldest first; append-only"), "revisions": arrayOf(ref("Revision"), "oldest first; append-only"),
-			"data_revision": count("state of the database"),
+			"data_revision": count("state of the database"), "signals": maybeRef("Signals", "null while the attempt runs"),
+			"draw": maybeRef("Draw", "null unless drawn for audit this month"),
 		}),
 		"Source":   object("file that the attempt came from", with(sum("sha256"), fields{"file": str("name"), "line": count("line, 0 when unknown")})),
 		"LogFacts": object("raw attempt log", with(sum("head"), fields{"bytes": count("size"), "url": str("where it is")})),
@@ -116,7 +117,7 @@ func attemptParts() fields {
 			"rescored_raw": maybe(num("raw score on fresh draws")), "rescored": maybe(num("the same, normalized")),
 		})),
 		"Flag": object("one statement about the attempt", fields{
-			"kind": enum("claim", "suspected", "invalid", "retracted"), "set": flag("false lifts the flag"), "author": str("who"), "reason": str("why"),
+			"kind": enum("claim", "suspected", "invalid", "retracted", "audited"), "set": flag("false lifts the flag"), "author": str("who"), "reason": str("why"),
 			"at": when("when"), "data_revision": count("data revision that it made"),
 		}),
 		"Revision": object("one version of the attempt's content", fields{

@@ -47,6 +47,16 @@ func validitySchemas() fields {
 			})), "steps"),
 			"scorer_flags": mapOf(object("a flag of a scorer", with(action(), fields{"means": str("what it means")})), "by flag"),
 		}),
+		"Signals": object("facts of the score log, no verdicts", fields{
+			"score_calls": count("entries, 0 without a log"), "invalid": count("entries without a valid score"), "calls_per_hour": maybe(num("of charged time")),
+			"paper_calls_per_hour": arrayOf(object("a rate that the paper prints", fields{"who": str("who"), "per_hour": num("score calls an hour")}), "section 5.1"),
+			"chosen":               maybe(num(score + " when the entry that counts was chosen")), "rescored": maybe(num(score + " when it was scored again")),
+			"regression": maybe(num("chosen - rescored")), "later_invalid": flag("an invalid submission came after the last valid one, which counts"),
+			"findings": arrayOf(ref("Finding"), "what rules say"),
+		}),
+		"Draw": object("an attempt was drawn for audit", fields{"month": str("YYYY-MM"), "outcome": maybe(object("what a person noted", fields{
+			"author": str("who"), "note": str("what was found"), "at": when("when"),
+		}))}),
 		"Finding": object("what a rule says of an attempt", with(action(), fields{"rule": str("name of the rule"), "reason": str("what was found, and the bound")})),
 		"ReachedAttempt": object("an attempt of which a rule says something", with(action(), fields{
 			"attempt_id": str("attempt id"), "environment": environmentID(), "profile": str("profile"), "agent": str("label"), "score": maybe(num(score)),

@@ -1,13 +1,19 @@
 package handler
 
 import (
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
+	"rebench/internal/store"
+	"rebench/internal/testutil"
 	"rebench/internal/validity"
+	"rebench/web/view"
 )
 
 // The page, its exports and its filters show the same catalogue.
@@ -74,5 +80,67 @@ func TestOursOnEnvironmentPages(t *testing.T) {
 				t.Errorf("H05: %q", h.Ours)
 			}
 		}
+	}
+}
+
+// A drawn attempt is marked on its page and on /audit until an administrator notes what
+// was found; the note excludes nothing and may be repeated.
+func TestAuditDraw(t *testing.T) {
+	v := newUploadSite(t, testutil.PublishedStore(t))
+	text := func(path string) string {
+		t.Helper()
+		res, err := v.Client().Get(v.URL + path)
+		_, _, page := bodyOf(t, res, err)
+		return page
+	}
+	decode := func(path string, into any) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(text(path)), into); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	var audit struct {
+		Drawn struct {
+			Month    string
+			Share    float64
+			Attempts []analysis.DrawnAttempt
+		}
+	}
+	decode("/audit.json", &audit)
+	month := validity.Month(time.Now())
+	if audit.Drawn.Month != month || audit.Drawn.Share != validity.DefaultAuditShare || len(audit.Drawn.Attempts) == 0 {
+		t.Fatalf("drawn: %+v", audit.Drawn)
+	}
+	for _, d := range audit.Drawn.Attempts {
+		if d.Place < 1 || d.Place > validity.Winners || d.Score <= 0 || d.Outcome != nil || strings.Contains(d.AttemptID, "204921") {
+			t.Errorf("%+v", d)
+		}
+	}
+	first := audit.Drawn.Attempts[0]
+	var a struct {
+		Draw      *draw
+		Suspected bool
+		Rank      int
+		Signals   *analysis.Signals
+	}
+	path := view.AttemptPath(first.AttemptID)
+	if decode(path+".json", &a); a.Draw == nil || a.Draw.Month != month || a.Draw.Outcome != nil || a.Signals == nil {
+		t.Errorf("%s: draw %+v, signals %+v", first.AttemptID, a.Draw, a.Signals)
+	}
+	if !strings.Contains(text(path), "nobody has noted an outcome yet") || !strings.Contains(text("/audit"), "Drawn for audit") {
+		t.Error("the pages do not mark the drawn attempt")
+	}
+	for _, reason := range []string{"log read, nothing found", "read again"} {
+		body := strings.NewReader(`{"kind":"audited","reason":"` + reason + `"}`)
+		if r := v.post(t, "/api/v1/attempts/"+url.PathEscape(first.AttemptID)+"/flags", v.secret[store.ScopeAdmin], "", body, "application/json"); r.status != http.StatusCreated {
+			t.Fatalf("note: status %d %s", r.status, r.body)
+		}
+	}
+	a.Draw = nil
+	if decode(path+".json", &a); a.Draw == nil || a.Draw.Outcome == nil || a.Draw.Outcome.Note != "read again" || a.Suspected || a.Rank == 0 {
+		t.Errorf("after the note: %+v", a.Draw)
+	}
+	if !strings.Contains(text("/audit"), "read again") {
+		t.Error("/audit does not show the outcome")
 	}
 }

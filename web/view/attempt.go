@@ -26,13 +26,14 @@ func (d AttemptData) statements() []option {
 			out = append(out, option{"lift:" + string(k), "lift: " + flagWords[k]})
 		}
 	}
-	return out
+	return append(out, option{"set:" + string(rebench.FlagAudited), flagWords[rebench.FlagAudited]})
 }
 
 var flagWords = map[rebench.FlagKind]string{
 	rebench.FlagSuspected: "suspected reward hack: out of rankings unless the reader counts it",
 	rebench.FlagInvalid:   "invalid: out of every ranking",
 	rebench.FlagRetracted: "retracted: out of every ranking",
+	rebench.FlagAudited:   "audited: a person looked, the reason says what was found",
 }
 
 // kept are the revisions that do not rank.
@@ -60,7 +61,9 @@ func (d AttemptData) lede() string {
 func (d AttemptData) warnings() []string {
 	a := d.Detail.Attempt
 	var out []string
-	if a.Suspected {
+	if f := d.quarantined(); f != nil {
+		out = append(out, "In quarantine until a person decides: left out of rankings unless the reader counts it. "+f.Reason+" ("+f.Author+")")
+	} else if a.Suspected {
 		out = append(out, "Suspected reward hack: left out of rankings unless the reader counts it. "+d.flagReason(rebench.FlagSuspected))
 	}
 	if a.Excluded {

@@ -87,6 +87,8 @@ type AttemptData struct {
 	// Log is the beginning of the raw log, shown at the bottom of the page.
 	Log          string
 	LogTruncated bool
+	// Draw is set where the attempt was drawn for audit this month.
+	Draw *Draw
 	// Session is who reads; an administrator can flag. CanLogIn is set where others
 	// could become one.
 	Session  Session

@@ -118,8 +118,10 @@ func sampleAttempt(label, free string) AttemptData {
 		Flags:     []rebench.Flag{{Kind: rebench.FlagSuspected, Set: true, Author: free, Reason: free}},
 		Revisions: []rebench.Revision{{Number: 1, ContentSHA256: "aa", Author: free, Note: free, Final: ptr(0.7)}, {Number: 2, Current: true, Final: ptr(0.8)}}}
 	d := &analysis.AttemptDetail{Attempt: a, Label: label, Pauses: []analysis.Pause{{AtS: 3600, Length: 90 * time.Second, Reason: free}}, Rank: 2, N: 5, LogBytes: 2048, LogHead: "ff",
-		Revision: rebench.DataRevision{ID: 7}}
-	return AttemptData{Detail: d, Chart: sampleChart(free), LogURL: "/api/v1/attempts/set:1/log", Log: free, LogTruncated: true}
+		Revision: rebench.DataRevision{ID: 7},
+		Signals: &analysis.Signals{ScoreCalls: 4, Invalid: 1, CallsPerHour: ptr(2.0), Peers: []analysis.PeerRate{{Who: free, PerHour: 36.8}}, Chosen: ptr(0.8), Rescored: ptr(0.75), Regression: ptr(0.05),
+			LaterInvalid: true, Findings: []validity.Finding{{Rule: "near_best", Action: validity.Note, Reason: free}}}}
+	return AttemptData{Draw: &Draw{Month: "2026-12", Outcome: &analysis.DrawOutcome{Author: free, Note: free}}, Detail: d, Chart: sampleChart(free), LogURL: "/api/v1/attempts/set:1/log", Log: free, LogTruncated: true}
 }
 
 func sampleMethodology(free string) MethodologyData {
@@ -187,10 +189,12 @@ func everyPage(label, free string) map[string]templ.Component {
 		"attempt":           Attempt(testPage("/attempts/set:1", ""), sampleAttempt(label, free)),
 		"attempt single":    Attempt(testPage("/attempts/set:1", ""), single),
 		"methodology":       Methodology(testPage("/methodology", ""), sampleMethodology(free)),
-		"validity":          Validity(testPage("/validity", "state=open"), sampleValidity(label, free)),
-		"validity empty":    Validity(testPage("/validity", "environment=gpt2_qa"), ValidityData{Validity: &analysis.Validity{View: sampleView(), Rules: &validity.RuleSet{}}}),
-		"search":            Search(testPage("/search", ""), SearchData{Text: free, Agents: []string{label}, Environments: rebench.Environments()[:1], Attempts: []analysis.AttemptRow{sampleAttemptRow(label, free)}, Total: 3}),
-		"search empty":      Search(testPage("/search", ""), SearchData{Text: free}),
-		"error":             Error(testPage("/nothing", ""), ErrorData{Status: 400, Detail: free, Allowed: []Link{{free, "javascript:alert(1)"}}}),
+		"audit": Audit(testPage("/audit", ""), AuditData{Events: []rebench.AuditEvent{{ID: 1, Actor: free, Action: "flag audited", Object: free, Detail: free}}, Month: "2026-12", Share: 0.2,
+			Drawn: []analysis.DrawnAttempt{{AttemptID: "set:" + free, Environment: rebench.FixEmbedding, Agent: label, ScorerVersion: free, Place: 1, Score: 1.05}}}),
+		"validity":       Validity(testPage("/validity", "state=open"), sampleValidity(label, free)),
+		"validity empty": Validity(testPage("/validity", "environment=gpt2_qa"), ValidityData{Validity: &analysis.Validity{View: sampleView(), Rules: &validity.RuleSet{}}}),
+		"search":         Search(testPage("/search", ""), SearchData{Text: free, Agents: []string{label}, Environments: rebench.Environments()[:1], Attempts: []analysis.AttemptRow{sampleAttemptRow(label, free)}, Total: 3}),
+		"search empty":   Search(testPage("/search", ""), SearchData{Text: free}),
+		"error":          Error(testPage("/nothing", ""), ErrorData{Status: 400, Detail: free, Allowed: []Link{{free, "javascript:alert(1)"}}}),
 	}
 }

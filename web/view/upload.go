@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"rebench/internal/analysis"
 	"rebench/internal/attemptlog"
 	"rebench/internal/ingest"
 	"rebench/internal/rebench"
@@ -81,6 +82,11 @@ type PreviewData struct {
 type AuditData struct {
 	Events []rebench.AuditEvent
 	Next   int64 // id to go on before, 0 at the end
+	// Drawn are the attempts drawn for audit in Month (2026-12), a share of the winners;
+	// Month is "" where the draw is not shown.
+	Drawn []analysis.DrawnAttempt
+	Month string
+	Share float64
 }
 
 // aboutAttempt reports whether the object of an action is an attempt's id.

@@ -1,0 +1,100 @@
+package analysis
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"rebench/data"
+	"rebench/internal/rebench"
+	"rebench/internal/validity"
+)
+
+// Signals are facts of an attempt's score log that a reader may want to weigh. They
+// are no verdicts.
+type Signals struct {
+	ScoreCalls int `json:"score_calls"` // entries of the log; 0 when there is no log
+	Invalid    int `json:"invalid"`     // of them without a valid score
+	// CallsPerHour is ScoreCalls by charged time; nil without entries of known time.
+	CallsPerHour *float64 `json:"calls_per_hour"`
+	// Peers are the rates that the paper prints.
+	Peers []PeerRate `json:"paper_calls_per_hour"`
+	// Chosen is the normalized score of the entry that counts when it was chosen,
+	// Rescored what scoring it again gave, Regression their difference, Chosen - Rescored:
+	// what selecting on noise had added. nil when nothing was scored again.
+	Chosen     *float64 `json:"chosen"`
+	Rescored   *float64 `json:"rescored"`
+	Regression *float64 `json:"regression"`
+	// LaterInvalid: after the valid entry that counts as the last one, an invalid
+	// submission was handed in.
+	LaterInvalid bool `json:"later_invalid"`
+	// Findings are what rules say of the attempt, quarantine and notes alike.
+	Findings []validity.Finding `json:"findings"`
+}
+
+// PeerRate is a rate of score calls that the paper prints.
+type PeerRate struct {
+	Who     string  `json:"who"`
+	PerHour float64 `json:"per_hour"`
+}
+
+// peerRates are the rates of the paper's section 5.1.
+var peerRates = sync.OnceValues(func() ([]PeerRate, error) {
+	rows, err := data.Table("paper_numbers.csv")
+	if err != nil {
+		return nil, err
+	}
+	var out []PeerRate
+	for _, r := range rows {
+		if who, ok := strings.CutPrefix(r["quantity"], "score calls per hour, "); ok {
+			x, err := strconv.ParseFloat(r["value"], 64)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, PeerRate{Who: who, PerHour: x})
+		}
+	}
+	return out, nil
+})
+
+// signals reads an attempt's entries.
+func signals(a *rebench.Attempt) (*Signals, error) {
+	rules, err := validity.Rules()
+	if err != nil {
+		return nil, err
+	}
+	out := &Signals{Findings: rules.CheckAttempt(a)}
+	if out.Findings == nil {
+		out.Findings = []validity.Finding{}
+	}
+	if out.Peers, err = peerRates(); err != nil {
+		return nil, err
+	}
+	if !a.HasLog {
+		return out, nil
+	}
+	out.ScoreCalls = len(a.Entries)
+	var last time.Duration
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		if !e.Valid {
+			out.Invalid++
+		}
+		if e.Elapsed != nil {
+			last = max(last, *e.Elapsed)
+		}
+		if e.Rescored != nil && e.Normalized != nil {
+			change := *e.Normalized - *e.Rescored
+			out.Chosen, out.Rescored, out.Regression = e.Normalized, e.Rescored, &change
+		}
+	}
+	if env, ok := rebench.EnvironmentByID(a.Environment); ok && env.Selection == rebench.SelectLast && out.ScoreCalls > 0 {
+		out.LaterInvalid = !a.Entries[out.ScoreCalls-1].Valid && out.Invalid < out.ScoreCalls
+	}
+	if hours := max(last, a.Duration).Hours(); hours > 0 {
+		rate := float64(out.ScoreCalls) / hours
+		out.CallsPerHour = &rate
+	}
+	return out, nil
+}
