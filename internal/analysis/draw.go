@@ -39,8 +39,9 @@ type winner struct {
 
 // Drawn returns the winners of the latest data that are drawn for audit in the month of
 // at, in the order of environments. share is the part of winners that is drawn, 0 to 1.
-// Winners are the validity.Winners best attempts of each environment, profile, scorer
-// version and hardware class that rank, score above 0 and carry no flag.
+// Winners are the validity.Winners best attempts of agents, and of humans, in each
+// environment, profile, scorer version and hardware class that rank, score above 0 and
+// carry no flag.
 func (e *Engine) Drawn(ctx context.Context, at time.Time, share float64) ([]DrawnAttempt, error) {
 	all, err := cached(ctx, e, "winners", Query{}, func(ds *Dataset, _ Query) (*[]winner, error) { return ds.winners(ctx) })
 	if err != nil {
@@ -69,6 +70,7 @@ func (ds *Dataset) winners(ctx context.Context) (*[]winner, error) {
 		profile  rebench.Profile
 		scorer   string
 		hardware string
+		human    bool
 	}
 	groups := map[group][]int{}
 	var order []group
@@ -77,7 +79,7 @@ func (ds *Dataset) winners(ctx context.Context) (*[]winner, error) {
 		if !a.Ranked || !a.FinalKnown || a.Suspected || a.Excluded || a.Final <= 0 {
 			continue
 		}
-		g := group{a.Environment, a.Profile, a.ScorerVersion, a.HardwareClass}
+		g := group{a.Environment, a.Profile, a.ScorerVersion, a.HardwareClass, ds.agents[a.AgentID].Kind == rebench.KindHuman}
 		if groups[g] == nil {
 			order = append(order, g)
 		}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Winners is how many of an environment's best attempts can be drawn for audit.
+// Winners is how many of the best attempts of one kind of solver can be drawn for audit in
+// an environment.
 const Winners = 10
 
 // DefaultAuditShare is the share of winners that is drawn each month.

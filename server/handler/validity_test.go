@@ -127,7 +127,7 @@ func TestAuditDraw(t *testing.T) {
 	if decode(path+".json", &a); a.Draw == nil || a.Draw.Month != month || a.Draw.Outcome != nil || a.Signals == nil {
 		t.Errorf("%s: draw %+v, signals %+v", first.AttemptID, a.Draw, a.Signals)
 	}
-	if !strings.Contains(text(path), "nobody has noted an outcome yet") || !strings.Contains(text("/audit"), "Drawn for audit") {
+	if !strings.Contains(text(path), "no outcome noted yet") || !strings.Contains(text("/audit"), "Drawn for audit") {
 		t.Error("the pages do not mark the drawn attempt")
 	}
 	for _, reason := range []string{"log read, nothing found", "read again"} {

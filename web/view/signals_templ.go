@@ -34,7 +34,7 @@ func signalsSection(d AttemptData) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		s := d.Detail.Signals
-		if s != nil && (s.ScoreCalls > 0 || len(s.Findings) > 0 || d.Draw != nil) {
+		if s != nil && (s.ScoreCalls > 0 || len(notes(s)) > 0 || d.Draw != nil) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section aria-labelledby=\"signals\"><h2 id=\"signals\">Signals</h2><p class=\"how\">Facts that may bear on how far to trust the score; no verdicts. <a href=\"/validity\">What is done about gamed and wrong scores</a></p><dl class=\"facts facts-wide\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -332,7 +332,7 @@ func outcomeWords(o *analysis.DrawOutcome) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if o == nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "nobody has noted an outcome yet")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "no outcome noted yet")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -426,7 +426,7 @@ func drawnTable(d AuditData) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " of each environment's best unflagged attempts (<a href=\"/validity#draw\">how it is drawn</a>). An administrator notes the outcome on the attempt's page: \"audited\" where nothing was found, else what was.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " of the best unflagged attempts of agents and of humans in each environment (<a href=\"/validity#draw\">how it is drawn</a>). An administrator notes the outcome on the attempt's page: \"audited\" where nothing was found, else what was.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1147,7 +1147,7 @@ func auditDraw() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, " best attempts of every environment and scorer that carry no flag are drawn for people to look at. The draw follows from the month and the attempt's content alone, so anybody can repeat it: an attempt is drawn when the first eight bytes of SHA-256(\"rebench audit\", month, SHA-256 of its content), read as a fraction of 1, fall below the share. <a href=\"/audit#drawn\">This month's draw and its outcomes</a></p></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, " best attempts of agents, and of humans, in every environment, profile, scorer version and hardware class that carry no flag are drawn for people to look at. The draw follows from the month and the attempt's content alone, so anybody can repeat it: an attempt is drawn when the first eight bytes of SHA-256(\"rebench audit\", month, SHA-256 of its content), read as a fraction of 1, fall below the share. <a href=\"/audit#drawn\">This month's draw and its outcomes</a></p></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
