@@ -149,6 +149,24 @@ def test_derivation():
         assert not derive.derives(answer, [reply, other]), answer
 
 
+def test_comments_and_literals_are_what_rust_takes_them_for():
+    for text, want in {
+        "a // b /* c\nd": ["a", "d"],
+        "a /* b /* c */ d */ e": ["a", "e"],
+        'x = "/*"; y; "*/"': ["x", "=", '"/*"', ";", "y", ";", '"*/"'],
+        'r#"a "/* b"# c /* d */': ['r#"a "/* b"#', "c"],
+        "'\"' /* a */ '\\'' b '\\\\' // c": ["'\"'", "'\\''", "b", "'\\\\'"],
+        "fn f<'a>(s: &'a str)": ["fn", "f", "<", "'", "a", ">", "(", "s", ":", "&", "'", "a", "str", ")"],
+        '"a\\"b" // c': ['"a\\"b"'],
+    }.items():
+        assert derive.tokens(text) == want, text
+    p = model_of("easy")[1]
+    reply = programs.program(p.family, p.params, "a", 0)
+    own = "mod mine { pub fn run() { " + "let x = std::io::stdin().lines().count(); println!(\"{}\", x * 3 + 1); " * 3 + "} }"
+    for between in ('const A: &str = "/*"; %s const B: &str = "*/";', "const A: char = '\"'; %s const B: char = '\"';", "/* /* */ // */\n%s"):
+        assert not derive.derives(between % own + reply, [reply]), between
+
+
 @pytest.fixture
 def connected():
     """A desk with 3 completions, and a client of start/endpoint.py connected to it."""

@@ -6,14 +6,33 @@ import re
 
 MIN_COVERED = 0.75
 MAX_OWN_RUN = 40
+MAX_TOKENS, MAX_LITERAL = 6000, 40
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d[\w.]*|[^\sA-Za-z_\d]')
+# Comments and literals are told apart as Rust does: what stands between the
+# literals "/*" and "*/" is code. Block comments nest, so only their marks match.
+_TOKEN = re.compile(r"""//[^\n]*|/\*|\*/
+    |b?r(?P<fence>\#*)".*?"(?P=fence)
+    |b?"(?:\\.|[^"\\])*"
+    |b?'(?:\\[^'\n]+|\\'|[^'\\\n])'
+    |[A-Za-z_]\w*|\d[\w.]*|[^\sA-Za-z_\d]""", re.S | re.X)
+_MARK = re.compile(r"/\*|\*/")
 
 
 def tokens(text):
     """Return the tokens of a Rust program without comments, long literals cut."""
-    return [t[:40] for t in _TOKEN.findall(_COMMENT.sub(" ", text))][:6000]
+    out, depth, at = [], 0, 0
+    while len(out) < MAX_TOKENS:
+        found = (_MARK if depth else _TOKEN).search(text, at)
+        if found is None:
+            break
+        word, at = found.group(), found.end()
+        if word == "/*":
+            depth += 1
+        elif depth:
+            depth -= 1
+        elif not word.startswith("//"):
+            out.append(word[:MAX_LITERAL])
+    return out
 
 
 def derives(answer, replies):
