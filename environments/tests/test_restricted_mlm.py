@@ -109,7 +109,7 @@ def test_what_numpy_computes_is_a_constant():
 
 def test_tied_parameters_count_once():
     p = checked(lambda i: torch.cat([TABLE[i] @ TABLE[:V].t()], 2))
-    assert p.parameters == TABLE.numel()
+    assert p.parameters == TABLE.numel() + 1  # the input of cat
 
 
 def nodes_of(forward=FORWARDS["embedding"]):
@@ -177,6 +177,29 @@ def test_limits_are_exact():
     for k in range(4):
         with pytest.raises(program.BadProgram):
             build(fields, constants, program.Limits(*[n - (k == j) for j, n in enumerate(at)]))
+
+
+def test_lists_that_choose_are_parameters():
+    own = TABLE.numel() + W.numel() + BIAS.numel()
+    assert checked(FORWARDS["embedding"]).parameters == own
+    assert checked(lambda i: linear(TABLE[i][:, torch.tensor([5, 4, 3, 2, 1, 0])])).parameters == own + T
+    assert checked(lambda i: linear(torch.cat([TABLE[i][:, 1:], TABLE[i][:, :1]], 1))).parameters == own + 2
+    over = LIMITS.parameters - own + 1
+    for extra in ({"op": "index", "in": [0], "dim": 0, "index": [0] * over}, {"op": "cat", "in": [0] * over, "dim": 0}):
+        fields, constants = nodes_of()
+        fields["nodes"].append(extra)
+        with pytest.raises(program.BadProgram, match="%d parameters so far" % (LIMITS.parameters + 1)):
+            build(fields, constants)
+
+
+def test_constants_are_rounded():
+    a = torch.cat([torch.randn(1000) * 10.0 ** torch.randint(-6, 6, (1000,)), torch.tensor([0.0, 1.0, -2.5, 1 + 2 ** -7])])
+    b = program.rounded({"a": a})["a"]
+    assert b.dtype == torch.float32 and ((b - a).abs() <= a.abs() * 2.0 ** -8).all()
+    assert (b.view(torch.int32) & 0xFFFF == 0).all() and b[-4:].tolist() == a[-4:].tolist()
+    text, constants = record.record(FORWARDS["embedding"], ids())
+    scored = task.check(text, constants, PARAMS)
+    assert all((scored.constants[n].view(torch.int32) & 0xFFFF == 0).all() for n in constants)
 
 
 def test_flops_by_hand():

@@ -23,6 +23,11 @@ expand       a               shape          dimensions of size 1 repeated, new o
 slice        a               dim, start, end, step
 cat          a, b, ...       dim
 index        a               dim, index     entries index (a list) along dim
+
+Parameters are the entries of all constants, of all lists of indices, and the
+inputs of cat: a list that chooses among a few values is a table as well. A
+scored program's constants are rounded (see rounded): 24 significant bits would
+hold several coarse numbers each, which steps made of relu take apart.
 """
 
 import json
@@ -36,6 +41,11 @@ MAX_DIMS = 6
 
 class BadProgram(ValueError):
     """The program breaks a rule; the text says where, what was found, what was expected."""
+
+
+def rounded(constants):
+    """Return float32 tensors rounded to bfloat16, which keeps 8 significant bits."""
+    return {name: a.to(torch.bfloat16).float() for name, a in constants.items()}
 
 
 class Limits:
@@ -66,6 +76,8 @@ class Program:
                 self._check(node)
             except BadProgram as e:
                 raise BadProgram("node %d (%s): %s" % (i, node["op"], e)) from None
+            if self.parameters > limits.parameters:
+                raise BadProgram("node %d: %d parameters so far, lists of indices and inputs of cat included, at most %d" % (i, self.parameters, limits.parameters))
             if self.flops > limits.flops:
                 raise BadProgram("node %d: %d floating-point operations so far, at most %d" % (i, self.flops, limits.flops))
             if 4 * math.prod(self.shapes[-1]) > limits.live_bytes:
@@ -241,6 +253,7 @@ def _slice(p, node, shapes, kinds):
 
 def _cat(p, node, shapes, kinds):
     _need(len(shapes) > 0 and len(set(kinds)) == 1, "expected values of one kind")
+    p.parameters += len(shapes)
     d = _dim(node, shapes[0])
     _need(len({s[:d] + s[d + 1:] for s in shapes}) == 1 and len(set(map(len, shapes))) == 1, "shapes that differ beside dim %d", d)
     return shapes[0][:d] + (sum(s[d] for s in shapes),) + shapes[0][d + 1:], kinds[0], 0
@@ -249,6 +262,7 @@ def _cat(p, node, shapes, kinds):
 def _index(p, node, shapes, kinds):
     d = _dim(node, shapes[0])
     _need(_integers(node["index"]) and node["index"] and max(node["index"]) < shapes[0][d], "index beyond %d entries", shapes[0][d])
+    p.parameters += len(node["index"])
     return shapes[0][:d] + (len(node["index"]),) + shapes[0][d + 1:], kinds[0], 0
 
 

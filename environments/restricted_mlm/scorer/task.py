@@ -51,12 +51,12 @@ def limits(params):
 
 
 def check(text, constants, params):
-    """Return the checked program.Program of a submission; raises BadProgram."""
+    """Return the checked program.Program of a submission, constants rounded; raises BadProgram."""
     tensors = {name: torch.from_numpy(a) for name, a in constants.items()}
     for name, a in constants.items():
         if a.dtype != np.float32:
             raise program.BadProgram("constant %.60r: found %s, expected float32" % (name, a.dtype))
-    return program.Program(text, tensors, params["batch"], params["context"], params["vocab"], limits(params))
+    return program.Program(text, program.rounded(tensors), params["batch"], params["context"], params["vocab"], limits(params))
 
 
 class Batches:

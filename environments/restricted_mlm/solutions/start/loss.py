@@ -18,7 +18,7 @@ import program  # noqa: E402
 config = json.loads((DATA / "config.json").read_text())
 vocab, context = config["vocab"], config["context"]
 limits = program.Limits(*(config["max_" + name] for name in ("parameters", "nodes", "flops", "live_bytes")))
-constants = {name: torch.from_numpy(a) for name, a in arrays.load("constants.st").items()}
+constants = program.rounded({name: torch.from_numpy(a) for name, a in arrays.load("constants.st").items()})
 checked = program.Program(pathlib.Path("program.json").read_text(), constants, config["batch"], context, vocab, limits)
 rows = torch.from_numpy(arrays.load(DATA / "train.st")["ids"].astype(np.int64))
 generator = torch.Generator().manual_seed(0)

@@ -1,20 +1,6 @@
 # RE-BENCH TASK FILE - MUST NOT APPEAR IN TRAINING DATA - canary 5f0c3b5e-2a71-4a0e-9d2c-6a1b7a0e61c4
 """Hands in no program at all."""
 
-import json
 import os
-import pathlib
-import sys
 
-DATA = pathlib.Path(os.environ["REBENCH_DATA"])
-sys.path.insert(0, str(DATA))
-
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-
-import arrays  # noqa: E402
-
-config = json.loads((DATA / "config.json").read_text())
-vocab, context = config["vocab"], config["context"]
-nodes = json.loads(pathlib.Path("program.json").read_text())
 os.remove("program.json")

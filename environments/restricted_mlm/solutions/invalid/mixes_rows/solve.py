@@ -9,15 +9,13 @@ import sys
 DATA = pathlib.Path(os.environ["REBENCH_DATA"])
 sys.path.insert(0, str(DATA))
 
-import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 import arrays  # noqa: E402
+import record  # noqa: E402
 
 config = json.loads((DATA / "config.json").read_text())
 vocab, context = config["vocab"], config["context"]
-nodes = json.loads(pathlib.Path("program.json").read_text())
-import record
 
 
 def forward(ids):

@@ -10,13 +10,11 @@ DATA = pathlib.Path(os.environ["REBENCH_DATA"])
 sys.path.insert(0, str(DATA))
 
 import numpy as np  # noqa: E402
-import torch  # noqa: E402
 
 import arrays  # noqa: E402
 
 config = json.loads((DATA / "config.json").read_text())
 vocab, context = config["vocab"], config["context"]
-nodes = json.loads(pathlib.Path("program.json").read_text())
 constants = arrays.load("constants.st")
 constants["table"] = np.zeros((vocab + 1, vocab), np.float32)
 constants["table_2"] = np.zeros((config["max_parameters"] // vocab, vocab), np.float32)
