@@ -40,6 +40,7 @@ type verdict struct {
 	WallS              float64         `json:"wall_s"`
 	SubmissionS        float64         `json:"submission_s"`
 	Solve              *solved         `json:"solve,omitempty"`
+	Repeatability      *repeatability  `json:"repeatability,omitempty"` // with --repeat
 }
 
 // calibrated is the calibration that a verdict was normalized with.
@@ -52,6 +53,7 @@ type calibrated struct {
 func newScoreCommand(g *globals) *cobra.Command {
 	var profile string
 	var seed int64
+	var repeats int
 	c := &cobra.Command{
 		Use:   "score ENVIRONMENT DIRECTORY",
 		Short: "Score one solution, outside any attempt",
@@ -62,12 +64,17 @@ it leaves is scored.
 
 The draws derive from this machine's secret and the seed: the same seed repeats
 them here and nowhere else. Exit status 0 means that there is a verdict, whether
-the solution is valid or not.`,
+the solution is valid or not. With --repeat the same submission is scored that
+often, on fresh draws each time, and the spread is reported beside the first
+verdict.`,
 		Args: exactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			env, p, err := g.load(args[0], profile)
 			if err != nil {
 				return err
+			}
+			if repeats < 1 || repeats > maxRepeats {
+				return rebench.Errorf(rebench.CodeInvalid, "--repeat %d: expected 1 to %d", repeats, maxRepeats)
 			}
 			st, err := os.Stat(args[1])
 			if err != nil || !st.IsDir() {
@@ -78,7 +85,7 @@ the solution is valid or not.`,
 				return err
 			}
 			defer m.close()
-			s := &singleScoring{m: m, env: env, profile: p, dir: args[1], seed: seed}
+			s := &singleScoring{m: m, env: env, profile: p, dir: args[1], seed: seed, repeats: repeats}
 			v, err := s.run(cmd.Context())
 			if err != nil {
 				return err
@@ -88,6 +95,7 @@ the solution is valid or not.`,
 		},
 	}
 	profileFlag(c, &profile)
+	c.Flags().IntVar(&repeats, "repeat", 1, "how often the same submission is scored")
 	c.Flags().Int64Var(&seed, "seed", 0, "seed of the draws and of the workspace")
 	return c
 }
@@ -99,6 +107,7 @@ type singleScoring struct {
 	profile *environment.Profile
 	dir     string
 	seed    int64
+	repeats int
 
 	assets scoring.Assets
 	cal    *calibration.Calibration
@@ -151,8 +160,12 @@ func (s *singleScoring) run(ctx context.Context) (*verdict, error) {
 		return nil, err
 	}
 	v, err := s.verdict(out)
-	if err == nil {
-		v.SubmissionSHA256 = snap.SHA256
+	if err != nil {
+		return nil, err
+	}
+	v.SubmissionSHA256 = snap.SHA256
+	if s.repeats > 1 {
+		v.Repeatability, err = s.repeat(ctx, snap, v, s.repeats)
 	}
 	return v, err
 }
@@ -275,6 +288,9 @@ func (v *verdict) print(asJSON bool) error {
 	fmt.Printf("raw %.5f, normalized %.4f (start %s, reference %s)\n%s\n", *v.Raw, *v.Unclipped, v.Calibration.Start, v.Calibration.Reference, v.Message)
 	for _, f := range v.Flags {
 		fmt.Println("flag:", f)
+	}
+	if v.Repeatability != nil {
+		fmt.Println(v.Repeatability)
 	}
 	return nil
 }

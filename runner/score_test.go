@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,5 +172,32 @@ func TestDoctorAndEnvironments(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.ok("environments", "--json")), &list); err != nil || len(list.Environments) != 1 || list.Environments[0].ID != "toy" ||
 		len(list.Environments[0].ScorerSHA256) != 64 || list.Environments[0].Profiles[0].TimeLimitS != 60 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// The same submission, scored again: a toy that prints what it is told has no
+// spread, one that prints at random has.
+func TestScoreRepeated(t *testing.T) {
+	p := shared(t)
+	v := p.score(solution("lazy/half"), "--repeat", "4")
+	r := v["repeatability"].(map[string]any)
+	if r["n"] != 4.0 || r["invalid"] != 0.0 || r["median"] != 0.4 || r["sd"] != 0.0 || r["gap"] != 1.0 || r["gap_over_sd"] != nil || len(r["runs"].([]any)) != 4 {
+		t.Errorf("of a constant: %v", r)
+	}
+	dir := t.TempDir()
+	if err := write(dir, "import time\nprint(0.25 if time.time_ns() // 1000 % 2 else 0.75)"); err != nil {
+		t.Fatal(err)
+	}
+	r = p.score(dir, "--repeat", "12")["repeatability"].(map[string]any)
+	for _, x := range r["runs"].([]any) {
+		if x != 0.25 && x != 0.75 {
+			t.Errorf("a run of %v", x)
+		}
+	}
+	if r["n"] != 12.0 || !(r["sd"].(float64) > 0.1) || math.Abs(r["gap_over_sd"].(float64)*r["sd"].(float64)-1) > 1e-9 {
+		t.Errorf("of a coin: %v", r)
+	}
+	if v := p.score(solution("invalid/crash"), "--repeat", "3"); v["valid"] != false || v["repeatability"] != nil {
+		t.Errorf("of an invalid solution: %v", v)
 	}
 }

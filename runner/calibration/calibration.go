@@ -52,7 +52,8 @@ type Side struct {
 	Runs   []float64 `json:"runs"` // in the order measured
 }
 
-func newSide(runs []float64) Side {
+// NewSide summarises runs, in the order measured.
+func NewSide(runs []float64) Side {
 	s := Side{N: len(runs), Runs: runs}
 	sorted := slices.Sorted(slices.Values(runs))
 	if n := len(sorted); n > 0 {

@@ -74,7 +74,7 @@ func TestMeasurePaired(t *testing.T) {
 }
 
 func TestCheckRefusesWhatIsNotClear(t *testing.T) {
-	side := func(runs ...float64) Side { return newSide(runs) }
+	side := func(runs ...float64) Side { return NewSide(runs) }
 	cases := map[string]struct {
 		dir        rebench.Direction
 		start, ref Side
@@ -122,8 +122,8 @@ func TestStore(t *testing.T) {
 		t.Fatalf("empty store: %v", err)
 	}
 	make := func(key Key, ref float64, at time.Time) *Calibration {
-		return &Calibration{ID: "x", Key: key, Direction: rebench.Minimize, Start: newSide([]float64{10, 10, 10, 10, 10}),
-			Reference: newSide([]float64{ref, ref, ref, ref, ref}), At: at}
+		return &Calibration{ID: "x", Key: key, Direction: rebench.Minimize, Start: NewSide([]float64{10, 10, 10, 10, 10}),
+			Reference: NewSide([]float64{ref, ref, ref, ref, ref}), At: at}
 	}
 	now := time.Now()
 	other := testKey

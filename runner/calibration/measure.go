@@ -73,7 +73,7 @@ func (c *Calibration) fill(starts, refs []measured) {
 	for _, m := range refs {
 		readings = append(readings, m.raw)
 	}
-	level := newSide(readings).Median
+	level := NewSide(readings).Median
 	side := func(list []measured) Side {
 		var runs []float64
 		for _, m := range list {
@@ -82,7 +82,7 @@ func (c *Calibration) fill(starts, refs []measured) {
 			}
 			runs = append(runs, m.raw)
 		}
-		return newSide(runs)
+		return NewSide(runs)
 	}
 	c.Start, c.Reference = side(starts), side(refs)
 	if c.Paired {
