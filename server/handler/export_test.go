@@ -226,7 +226,7 @@ func TestBadgesOverHTTP(t *testing.T) {
 
 func rescoredLog(t *testing.T, id string) string {
 	t.Helper()
-	at, start, reference, limit, raw := 5.0, 1.0, 2.0, 1800.0, 1.5
+	at, start, reference, limit, raw := 5.0, 0.5, 0.75, 1800.0, 0.625
 	var b strings.Builder
 	w := attemptlog.NewWriter(&b)
 	for _, e := range []attemptlog.Event{

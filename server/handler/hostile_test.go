@@ -40,7 +40,7 @@ func zipped(t *testing.T, pairs ...string) string {
 // ownLog is an attempt log as text; each change may alter its header or score.
 func ownLog(t *testing.T, change func(h *attemptlog.Header, s *attemptlog.Score)) string {
 	t.Helper()
-	at, start, reference, limit, raw := 5.0, 1.0, 2.0, 1800.0, 1.5
+	at, start, reference, limit, raw := 5.0, 0.5, 0.75, 1800.0, 0.625
 	h := &attemptlog.Header{AttemptID: "own-1", Environment: attemptlog.Environment{ID: "gpt2_qa", Version: "1", Profile: "cpu"}, Agent: &attemptlog.Agent{Name: "mine"},
 		TimeLimitS: &limit, Clock: rebench.ClockActive, Scoring: attemptlog.Scoring{StartRaw: &start, ReferenceRaw: &reference, CalibrationID: "c"}}
 	score := &attemptlog.Score{T: &at, Score: &raw, Basis: rebench.BasisRaw, Valid: true}
@@ -81,8 +81,8 @@ func TestHostileFiles(t *testing.T) {
 		"invalid UTF-8 in a row":     {strings.Replace(good, `"alias":"A"`, "\"alias\":\"\xc3\x28\"", 1), []string{attemptlog.CodeInvalidUTF8}},
 		"key twice in a log":         {strings.Replace(log, `"clock"`, `"seed":1,"clock"`, 1), []string{attemptlog.CodeDuplicateKey}},
 		"key twice in a row":         {strings.Replace(good, `"model":"a"`, `"model":"a","model":"b"`, 1), []string{attemptlog.CodeDuplicateKey}},
-		"an edited log":              {strings.Replace(log, `"score":1.5`, `"score":1.9`, 1), []string{attemptlog.CodeChainBroken}},
-		"infinite score":             {strings.Replace(log, `"score":1.5`, `"score":1e999`, 1), []string{attemptlog.CodeNumberRange}},
+		"an edited log":              {strings.Replace(log, `"score":0.625`, `"score":0.725`, 1), []string{attemptlog.CodeChainBroken}},
+		"infinite score":             {strings.Replace(log, `"score":0.625`, `"score":1e999`, 1), []string{attemptlog.CodeNumberRange}},
 		"huge integer":               {strings.Replace(log, `"seed":null`, `"seed":99999999999999999999`, 1), []string{attemptlog.CodeNumberRange}},
 	} {
 		t.Run(name, func(t *testing.T) {
