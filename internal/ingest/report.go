@@ -18,6 +18,8 @@ type Element struct {
 	Score       *float64              `json:"score"`   // final normalized score, nil when it cannot be normalized
 	Raw         *float64              `json:"raw"`
 	Unranked    string                `json:"unranked,omitempty"` // why it is in no ranking
+	// Quarantine is why a rule flags the attempt until a person decides.
+	Quarantine string `json:"quarantine,omitempty"`
 }
 
 // FileReport is what one uploaded file was recognised as.

@@ -65,9 +65,9 @@ var ErrSkip = errors.New("skip this attempt")
 type Result struct {
 	AttemptID string
 	Outcome   Outcome
-	Revision  int // number of the attempt's revision
-	Attempt   rebench.Attempt
-	Problem   string // why the item was refused
+	Revision  int             // number of the attempt's revision
+	Attempt   rebench.Attempt // Flags of a new content are those that rules raise
+	Problem   string          // why the item was refused
 }
 
 // Upload is the provenance of an import.
@@ -330,6 +330,7 @@ func (im *importer) add(item Item) (Result, error) {
 	if number := k.revision(content.SHA256); number > 0 {
 		return Result{AttemptID: k.id, Outcome: Unchanged, Revision: number, Attempt: content.Attempt}, im.log.discard()
 	}
+	content.Attempt.Flags = content.Flags
 	res := Result{AttemptID: k.id, Outcome: Created, Revision: k.number + 1, Attempt: content.Attempt}
 	if k.exists() {
 		res.Outcome = Revised

@@ -23,6 +23,11 @@ func (b *batch) record(r store.Result) error {
 		score := r.Attempt.Final
 		e.Score = &score
 	}
+	if e.Current {
+		for _, f := range r.Attempt.Flags {
+			e.Quarantine = f.Reason
+		}
+	}
 	switch r.Outcome {
 	case store.Created:
 		b.file.Created++

@@ -14,7 +14,8 @@ func uploadSchemas() fields {
 			"agent": str("agent's name, human for people"), "revision": count("number of the attempt's revision"),
 			"current": flag("false: kept as a revision that does not rank"), "score": maybe(num(score + "; null when it cannot be normalized")),
 			"raw": maybe(num("raw score; null when unknown")), "unranked": str("why it is in no ranking"),
-		}, "line", "unranked"),
+			"quarantine": str("why a rule flags it as suspected until a person decides"),
+		}, "line", "unranked", "quarantine"),
 		"UploadCounts": object("how many attempts", fields{
 			"created": count("new"), "revised": count("known, with other content"), "unchanged": count("known, with the same content"), "refused": count("faulty"),
 		}),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rebench/internal/analysis"
+	"rebench/internal/attemptlog"
 	"rebench/internal/rebench"
 	"rebench/internal/store"
 	"rebench/internal/testutil"
@@ -142,5 +143,28 @@ func TestAuditDraw(t *testing.T) {
 	}
 	if !strings.Contains(text("/audit"), "read again") {
 		t.Error("/audit does not show the outcome")
+	}
+}
+
+// The preview of an upload says what a rule will do, and the upload does it.
+func TestUploadIntoQuarantine(t *testing.T) {
+	s := newUploadSite(t, testutil.EmptyStore(t))
+	log := ownLog(t, func(_ *attemptlog.Header, e *attemptlog.Score) { *e.Score = 1.25 })
+	for _, query := range []string{"?dry_run=1", ""} {
+		body, contentType := form(t, nil, map[string]string{"log": log})
+		a := s.post(t, "/api/v1/uploads"+query, s.secret[store.ScopeUpload], "", body, contentType)
+		if !strings.Contains(a.body, `"quarantine":"1.25 win rate is above 1 win rate: a win rate is at most 1 (definition)"`) {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	_, _, page := s.page(t, "/attempts/own-1")
+	if !strings.Contains(page, "In quarantine until a person decides") || !strings.Contains(page, "rule:impossible") {
+		t.Error("the attempt's page does not tell of the quarantine")
+	}
+	if _, _, board := s.page(t, "/leaderboard.json?profile=cpu&environments=gpt2_qa&budget=30m"); strings.Contains(board, `"agent":"mine","model"`) {
+		t.Errorf("it ranks: %s", board)
+	}
+	if _, _, board := s.page(t, "/leaderboard.json?profile=cpu&environments=gpt2_qa&budget=30m&flagged=include"); !strings.Contains(board, `"agent":"mine"`) {
+		t.Errorf("it cannot be counted: %s", board)
 	}
 }
