@@ -9,6 +9,7 @@ import (
 	"rebench/data"
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
+	"rebench/internal/validity"
 )
 
 // Environments returns every environment of the query with its results.
@@ -39,7 +40,16 @@ func (e *Engine) Environment(ctx context.Context, q Query, id rebench.Environmen
 	return cached(ctx, e, "environment", q, func(ds *Dataset, q Query) (*EnvironmentDetail, error) {
 		env, _ := rebench.EnvironmentByID(id)
 		fr := ds.frame(q)
-		out := &EnvironmentDetail{EnvironmentSummary: ds.environment(q, fr, env), View: ds.view(q, fr), Flaws: []KnownFlaw{}, Hacks: []KnownHack{}}
+		out := &EnvironmentDetail{EnvironmentSummary: ds.environment(q, fr, env), View: ds.view(q, fr), Flaws: []KnownFlaw{}, Hacks: []KnownHack{}, Repeatability: []validity.Measurement{}}
+		measured, err := validity.Measurements()
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range measured {
+			if m.Environment == id {
+				out.Repeatability = append(out.Repeatability, m)
+			}
+		}
 		for i := range out.Groups {
 			ds.fillScoreAtK(q, fr, id, &out.Groups[i])
 		}

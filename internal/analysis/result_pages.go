@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rebench/internal/rebench"
+	"rebench/internal/validity"
 )
 
 // The types of this file are results that pages need beyond those of result.go.
@@ -127,6 +128,8 @@ type EnvironmentDetail struct {
 	View  View        `json:"view"`
 	Flaws []KnownFlaw `json:"known_flaws"`
 	Hacks []KnownHack `json:"reward_hacks"`
+	// Repeatability is how much one scoring of ours varies, where it was measured.
+	Repeatability []validity.Measurement `json:"repeatability"`
 }
 
 // KnownFlaw is a documented defect of an official task, scorer, document or data.

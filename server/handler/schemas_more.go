@@ -33,8 +33,14 @@ func environmentSchemas() fields {
 		}, "ours"),
 		"Environment": object("one environment with what is on record about its scorer", with(summary, fields{
 			"view": result("what the result was computed from", nil), "known_flaws": arrayOf(ref("KnownFlaw"), "flaws"),
-			"reward_hacks": arrayOf(ref("KnownHack"), "hacks"),
+			"reward_hacks":  arrayOf(ref("KnownHack"), "hacks"),
+			"repeatability": arrayOf(ref("Measurement"), "repeated scorings of one submission by the scorer of this project"),
 		})),
+		"Measurement": object("one submission scored again and again on one machine", fields{
+			"environment": str("id"), "profile": str("profile"), "solution": str("below the environment's solutions"), "date": str("day"), "machine": str("machine"),
+			"start": num("calibrated raw score of the starting solution"), "reference": num("calibrated raw score of the reference"),
+			"raw": arrayOf(num("raw score"), "in the order measured"),
+		}),
 	}
 }
 

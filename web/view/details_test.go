@@ -41,6 +41,9 @@ func TestComparison(t *testing.T) {
 func TestEnvironmentFacts(t *testing.T) {
 	d := render(t, Environment(testPage("/environments/optimize_kernel", ""), sampleEnvironment("Agent", "text")))
 	d.says(t, "ln(loss − 1.5)", "lower is better", "2.07–2.53", "1.5535 raw, 0 normalized", "308 attempts", "What ours does")
+	if diff := cmp.Diff([]string{"text", "cpu", "4", "2.5000", "1.2910", "3.0000", "0.430"}, d.row(t, "text", "1.2910")[:7]); diff != "" {
+		t.Error(diff)
+	}
 	if diff := cmp.Diff([]string{"Agent", "30 min", "4", "1 25%", "0.250", "0.200", "0.600", "2"}, d.row(t, "Agent", "25%")); diff != "" {
 		t.Error(diff)
 	}

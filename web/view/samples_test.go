@@ -80,7 +80,8 @@ func sampleEnvironment(label, free string) EnvironmentData {
 		Selection: rebench.SelectBest, Formula: "ln(loss - 1.5)", Task: free, Rules: free, Hardware: free, StartRaw: ptr(1.5535), ReferenceRaw: ptr(0.47), CeilingLow: 2.07, CeilingHigh: 2.53,
 		NAttempts: 308, NHuman: 9, Scorers: []analysis.ScorerGroup{{Profile: rebench.ProfilePaper, ScorerVersion: free, N: 308}}, Groups: []analysis.AttemptGroup{g}},
 		View: sampleView(), Flaws: []analysis.KnownFlaw{{ID: "F05", Flaw: free, Kind: "scorer", Source: free, Ours: free}},
-		Hacks: []analysis.KnownHack{{ID: "H01", Model: free, Kind: free, Count: "6/24", Mechanism: free, Source: free}}}
+		Repeatability: []validity.Measurement{{Environment: "fix_embedding", Profile: "cpu", Solution: free, Date: free, Machine: free, Start: 2, Reference: -1, Raw: []float64{4, 1, 3, 2}}},
+		Hacks:         []analysis.KnownHack{{ID: "H01", Model: free, Kind: free, Count: "6/24", Mechanism: free, Source: free}}}
 	return EnvironmentData{Detail: e, Distribution: sampleChart(free), ScoreAtK: Chart{ID: "c2", Title: "t", Missing: free}}
 }
 
