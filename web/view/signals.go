@@ -34,6 +34,14 @@ func peerWords(peers []analysis.PeerRate) string {
 	return strings.Join(out, ", ")
 }
 
+// callWords is how often the score was asked for.
+func callWords(s *analysis.Signals) string {
+	if s.CallsPerHour == nil {
+		return fmt.Sprint(s.ScoreCalls)
+	}
+	return fmt.Sprintf("%d, %s an hour", s.ScoreCalls, number(*s.CallsPerHour, 1))
+}
+
 // regressionWords says what scoring again took away or added.
 func regressionWords(s *analysis.Signals) string {
 	return fmt.Sprintf("%s when chosen, %s scored again: %s", score(*s.Chosen), score(*s.Rescored), signed(-*s.Regression, 3))
