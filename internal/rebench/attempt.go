@@ -111,6 +111,10 @@ const (
 	FlagAudited   FlagKind = "audited"
 )
 
+// RuleAuthor begins the author of every flag that a rule raises; no token may be called
+// so.
+const RuleAuthor = "rule:"
+
 // Flag is one append-only statement about an attempt. Set=false lifts the
 // latest flag of that kind; both statements stay on record.
 type Flag struct {

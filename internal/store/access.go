@@ -81,6 +81,9 @@ func (s *Store) createToken(ctx context.Context, name string, scope Scope, trust
 	if name == "" || len(name) > 100 {
 		return "", rebench.Errorf(rebench.CodeInvalid, "token name %q: expected 1 to 100 characters", name)
 	}
+	if strings.HasPrefix(name, rebench.RuleAuthor) {
+		return "", rebench.Errorf(rebench.CodeInvalid, "token name %q: names that begin with %q are those of rules", name, rebench.RuleAuthor)
+	}
 	if scope != ScopeUpload && scope != ScopeAdmin {
 		return "", rebench.Errorf(rebench.CodeInvalid, "token scope %q: expected %s or %s", scope, ScopeUpload, ScopeAdmin)
 	}

@@ -106,11 +106,8 @@ const ExtraScorerFlags = "scorer_flags"
 // RuleScorerFlag is the rule that reads scorer flags.
 const RuleScorerFlag = "scorer_flag"
 
-// authorPrefix begins the author of every statement that a rule makes.
-const authorPrefix = "rule:"
-
 // IsRule reports whether a flag's author is a rule.
-func IsRule(author string) bool { return strings.HasPrefix(author, authorPrefix) }
+func IsRule(author string) bool { return strings.HasPrefix(author, rebench.RuleAuthor) }
 
 // Finding is what a rule says of an attempt.
 type Finding struct {
@@ -176,7 +173,7 @@ func Flag(findings []Finding) (f rebench.Flag, ok bool) {
 			continue
 		}
 		if f.Author == "" {
-			f.Author = authorPrefix + x.Rule
+			f.Author = rebench.RuleAuthor + x.Rule
 		}
 		reasons = append(reasons, x.Reason)
 	}

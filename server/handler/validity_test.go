@@ -2,6 +2,8 @@ package handler
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -166,5 +168,32 @@ func TestUploadIntoQuarantine(t *testing.T) {
 	}
 	if _, _, board := s.page(t, "/leaderboard.json?profile=cpu&environments=gpt2_qa&budget=30m&flagged=include"); !strings.Contains(board, `"agent":"mine"`) {
 		t.Errorf("it cannot be counted: %s", board)
+	}
+}
+
+// A revision that was held back goes through the rules when it is made current.
+func TestRulesWhenARevisionBecomesCurrent(t *testing.T) {
+	s := newUploadSite(t, testutil.EmptyStore(t))
+	for i, raw := range []float64{1.5, math.Log(0.2)} {
+		item := store.Item{ID: "a:1", Dataset: "a", NativeID: "1", Environment: rebench.OptimizeKernel, Profile: rebench.ProfilePaper, Hold: i > 0,
+			Write: func(*store.LogWriter) (store.Content, error) {
+				a := rebench.Attempt{Agent: rebench.Agent{Name: "x", Kind: rebench.KindAgent}}
+				a.ScorerVersion, a.Final, a.FinalKnown, a.FinalRaw, a.TimeLimit = "1", 0.1, true, &raw, time.Hour
+				return store.Content{Attempt: a, SHA256: fmt.Sprint(i)}, nil
+			}}
+		if _, err := s.db.Import(t.Context(), store.Upload{Author: "t"}, "t", func(yield func(store.Item, error) bool) { yield(item, nil) }, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var a struct {
+		Suspected bool
+		Flags     []flagStatement
+	}
+	if s.getJSON(t, "/api/v1/attempts/a:1", &a); a.Suspected {
+		t.Error("flagged for a revision that is not current")
+	}
+	r := s.post(t, "/api/v1/attempts/a:1/current", s.secret[store.ScopeAdmin], "", strings.NewReader(`{"revision":2,"reason":"restated"}`), "application/json")
+	if s.getJSON(t, "/api/v1/attempts/a:1", &a); r.status != http.StatusCreated || !a.Suspected || len(a.Flags) != 1 || a.Flags[0].Author != "rule:impossible" {
+		t.Errorf("status %d, suspected %v, flags %+v", r.status, a.Suspected, a.Flags)
 	}
 }
