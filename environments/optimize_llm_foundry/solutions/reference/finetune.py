@@ -101,7 +101,8 @@ def train(arrays, rows, config):
         flat.gradients.zero_()
         loss_of(flat.named, batch, config, mask).backward()
         with torch.no_grad():
-            flat.gradients.mul_((config["clip"] / flat.gradients.norm()).clamp(max=1))
+            norm = torch.stack([view.grad.norm() for view in flat.named.values()]).norm()  # of one long array: less exact
+            flat.gradients.mul_((config["clip"] / norm).clamp(max=1))
             momentum.mul_(config["momentum"]).add_(flat.gradients)
             flat.values.sub_(momentum, alpha=config["lr"])
     return {name: view.detach().cpu().numpy() for name, view in flat.named.items()}
