@@ -41,7 +41,7 @@ type CellResult struct {
 	CILow     *float64 `json:"ci_low"`
 	CIHigh    *float64 `json:"ci_high"`
 	N         int      `json:"n"`
-	Zeros     int      `json:"zeros"`     // attempts at or below the starting solution
+	Zeros     int      `json:"zeros"`     // attempts at or below the starting solution (stats.AtStart)
 	Saturated bool     `json:"saturated"` // k >= n
 	Flagged   int      `json:"flagged"`   // suspected attempts left out, or counted when included
 }
@@ -91,7 +91,7 @@ type LeaderboardRow struct {
 	Badge rebench.Badge `json:"badge"`
 	// ConstantCells counts environments whose attempts all have one score: they add no width.
 	ConstantCells int `json:"constant_cells"`
-	// NonZeroBound is 1 - 0.05^(1/n) when every attempt scored 0: P(non-zero) is at most that.
+	// NonZeroBound is 1 - 0.05^(1/n) when no attempt scored above the starting solution: P(non-zero) is at most that.
 	NonZeroBound *float64 `json:"non_zero_bound,omitempty"`
 	// WithFlagged is the score with suspected attempts counted, set when it differs.
 	WithFlagged *float64 `json:"with_flagged,omitempty"`

@@ -44,8 +44,8 @@ func TestNewCell(t *testing.T) {
 	if got := c.Scores(); !slices.Equal(got, []float64{1, 2, 3}) {
 		t.Errorf("Scores = %v, want a sorted copy of the input", got)
 	}
-	if z := mustCell(t, "k", []float64{0, math.Copysign(0, -1), -1, 2}, false); z.Zeros() != 2 || len(z.value) != 3 {
-		t.Errorf("%d zeros among %d distinct scores, want 2 among 3", z.Zeros(), len(z.value))
+	if z := mustCell(t, "k", []float64{0, math.Copysign(0, -1), -1, 2}, false); z.Zeros() != 3 || len(z.value) != 3 {
+		t.Errorf("%d at or below 0 among %d distinct scores, want 3 among 3", z.Zeros(), len(z.value))
 	}
 }
 

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // Level is the nominal coverage of the intervals of this project.
 const Level = 0.95
@@ -82,4 +85,31 @@ func SuiteInterval(cells []*Cell, k int, draws []float64, level float64) Interva
 	lo, hi := PercentileInterval(draws, level)
 	iv.Low, iv.High = &lo, &hi
 	return iv
+}
+
+// IntervalDecimals returns how many decimals to print an interval with, 2 to 5: as
+// few as let the printed interval hold the point that it holds, printed with
+// pointDecimals, and keep apart ends that differ. An end that is nil is open. An
+// interval that does not hold its point, as METR's convention allows, takes 2.
+func IntervalDecimals(point float64, pointDecimals int, low, high *float64) int {
+	const fewest, most = 2, 5
+	if low != nil && *low > point || high != nil && *high < point {
+		return fewest
+	}
+	shown := rounded(point, pointDecimals)
+	for d := fewest; d < most; d++ {
+		holds := (low == nil || rounded(*low, d) <= shown || shown == 0 && point > 0) && // printed as <0.001
+			(high == nil || rounded(*high, d) >= shown)
+		apart := low == nil || high == nil || *low == *high || rounded(*low, d) != rounded(*high, d)
+		if holds && apart {
+			return d
+		}
+	}
+	return most
+}
+
+// rounded is the value that x has when printed.
+func rounded(x float64, decimals int) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', decimals, 64), 64)
+	return v
 }

@@ -200,3 +200,49 @@ func TestPublishedHumanPercentiles(t *testing.T) {
 		t.Errorf("H(100) = %v, want the mean of the maxima %v", h[99], highest)
 	}
 }
+
+func TestIntervalDecimals(t *testing.T) {
+	for _, c := range []struct {
+		point     float64
+		low, high float64 // NaN is open
+		want      int
+	}{
+		{0.351, 0.263, 0.441, 2},
+		{0.0071, 0.0062, 0.0083, 3}, // [0.01, 0.01] would leave out 0.007
+		{0.007, math.NaN(), 0.0083, 2},
+		{0.0126, 0.0124, 0.0131, 3}, // [0.01, 0.01]
+		{0.0002, 0.0001, 0.0004, 4},
+		{0.004, 0.0048, 0.02, 2}, // holds no point: nothing to keep
+		{0.5, 0.5, 0.5, 2},
+		{0.9996, 0.991, 0.9999, 2}, // 1.000 within [0.99, 1.00]
+		{-0.0071, -0.0083, -0.0062, 3},
+	} {
+		end := func(x float64) *float64 {
+			if math.IsNaN(x) {
+				return nil
+			}
+			return &x
+		}
+		if got := IntervalDecimals(c.point, 3, end(c.low), end(c.high)); got != c.want {
+			t.Errorf("IntervalDecimals(%v, [%v, %v]) = %d, want %d", c.point, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// Whatever the numbers, a printed interval holds the printed point that it holds.
+func FuzzIntervalDecimals(f *testing.F) {
+	f.Add(0.0071, 0.0009, 0.0012)
+	f.Add(0.35, 0.1, 0.1)
+	f.Fuzz(func(t *testing.T, point, below, above float64) {
+		if !(math.Abs(point) < 1e6) || !(below >= 0 && below < 1e6) || !(above >= 0 && above < 1e6) {
+			t.Skip()
+		}
+		low, high := point-below, point+above
+		d := IntervalDecimals(point, 3, &low, &high)
+		if shown := rounded(point, 3); rounded(low, d) > shown+5e-4 || rounded(high, d) < shown-5e-4 {
+			t.Errorf("%v in [%v, %v] with %d decimals", point, low, high, d)
+		} else if d < 5 && (rounded(low, d) > shown && !(shown == 0 && point > 0) || rounded(high, d) < shown) {
+			t.Errorf("%v outside [%v, %v] with %d decimals", shown, rounded(low, d), rounded(high, d), d)
+		}
+	})
+}

@@ -77,7 +77,7 @@ func leaderboardSchemas() fields {
 		"Allocation":      object("time limit and number of attempts that spend a total time", allocationFields(), "truncated"),
 		"AllocationScore": object("score of one allocation", with(allocationFields(), fields{"score": num(score)}), "truncated"),
 		"Cell": object("one agent in one environment", with(interval(), fields{
-			"score": num(score), "n": count("attempts"), "zeros": count("attempts at or below the starting solution"),
+			"score": num(score), "n": count("attempts"), "zeros": count("attempts at or below the starting solution, up to 1e-5"),
 			"saturated": flag("k >= n"), "flagged": count("suspected attempts left out, or counted when included"),
 		})),
 		"HiddenAgent": object("an agent that this view cannot rank", fields{
@@ -106,7 +106,7 @@ func leaderboardSchemas() fields {
 			"missing":         arrayOf(environmentID(), "environments without attempts"),
 			"badge":           badge("weakest rung of the provenance ladder among the attempts behind the row"),
 			"constant_cells":  count("environments in which every attempt has the same score: they add no width"),
-			"non_zero_bound":  num("upper 95% bound on the probability of a score above 0, when every attempt scored 0"),
+			"non_zero_bound":  num("upper 95% bound on the probability of a score above the starting solution, when no attempt has one"),
 			"with_flagged":    num("score with suspected attempts counted, when this view leaves them out and it differs"),
 			"without_flagged": num("score with suspected attempts left out, when this view counts them and it differs"),
 		}), "honest_note", "non_zero_bound", "with_flagged", "without_flagged"),
@@ -122,7 +122,7 @@ func leaderboardSchemas() fields {
 		"SensitivityRow": object("one agent under other choices; null where not available", fields{
 			"agent": str("label"), "score": num(score), "flagged_included": maybe(num(score)), "flagged_excluded": maybe(num(score)),
 			"capped_at_1": maybe(num(score)), "other_estimator": maybe(num(score)), "other_cohort": maybe(num(score)),
-			"hours_7_to_9": maybe(num(score)), "zero_share": num("share of attempts at 0"),
+			"hours_7_to_9": maybe(num(score)), "zero_share": num("share of attempts at or below the starting solution"),
 			"influence": num("largest change of the score when one attempt is left out"), "influence_of": str("id of that attempt"),
 		}),
 	}

@@ -16,7 +16,7 @@ func environmentSchemas() fields {
 		}),
 		"AttemptGroup": object("one agent's attempts at one time limit", fields{
 			"agent": str("label"), "kind": kind(), "time_limit_s": integer("s"), "n": count("attempts"),
-			"zeros": count("attempts at 0"), "flagged": count("suspected attempts"), "mean": num(score), "median": num(score), "best": num(score),
+			"zeros": count("attempts at or below the starting solution, up to 1e-5"), "flagged": count("suspected attempts"), "mean": num(score), "median": num(score), "best": num(score),
 			"scores": arrayOf(num(score), "ascending"), "score_at_k": arrayOf(ref("AtK"), "by k; of a single environment only"),
 		}, "score_at_k"),
 		"EnvironmentSummary": object("one environment", summary),

@@ -172,7 +172,7 @@ func (b *atK) draw(c atKCurve, opacity float64) {
 	}
 	b.p.lines = append(b.p.lines, strokes(c.group, st.Token, width, st.Dash.Pattern(), pts)...)
 	for i, q := range kept {
-		t := &tip{title: c.name, rows: [][2]string{{"score@k", score(q.Score)}, {"95% interval", interval(q.CILow, q.CIHigh)}, {"k", fmt.Sprint(q.K)}}}
+		t := &tip{title: c.name, rows: [][2]string{{"score@k", score(q.Score)}, {"95% interval", interval(q.Score, q.CILow, q.CIHigh)}, {"k", fmt.Sprint(q.K)}}}
 		if c.n > 0 {
 			t.rows = append(t.rows, [2]string{"Attempts", fmt.Sprintf("n = %d", c.n)})
 		}

@@ -17,7 +17,7 @@ func Environment(s *analysis.EnvironmentSummary, src Source) *Figure {
 	f.Title = "What do single attempts at " + plain(s.Title) + " score?"
 	f.HowToRead = "Each dot is one attempt; dots are stacked where they would overlap. The stroke is the mean. 0 is the starting solution, 1 the reference."
 	groups := orderedGroups(s.Groups)
-	columns := []string{"mean", "median", "n", "at 0"}
+	columns := []string{"mean", "median", "n", "at start"}
 	if slices.ContainsFunc(groups, func(g analysis.AttemptGroup) bool { return g.Flagged > 0 }) {
 		columns = append(columns, "flagged")
 	}

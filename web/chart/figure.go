@@ -8,6 +8,7 @@ import (
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
+	"rebench/internal/stats"
 )
 
 // Figure is a chart that does not yet know how it will be drawn: [Figure.Option]
@@ -214,20 +215,30 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func score(v float64) string { return number(v, 3) }
+// score writes a normalized score. One that is above 0 never reads as 0.000, which is
+// the starting solution's.
+func score(v float64) string {
+	s := number(v, 3)
+	if v > 0 && strings.Trim(s, "0.") == "" {
+		return "<0.001"
+	}
+	return s
+}
 
-// interval writes "[0.26, 0.44]", with an unknown upper end "[0.26, open]".
-func interval(low, high *float64) string {
+// interval writes "[0.26, 0.44]", with an unknown upper end "[0.26, open]", and as many
+// decimals as let it hold the score x.
+func interval(x float64, low, high *float64) string {
 	low, high = known(low), known(high)
+	d := stats.IntervalDecimals(x, 3, low, high)
 	switch {
 	case low == nil && high == nil:
 		return "not available"
 	case high == nil:
-		return "[" + number(*low, 2) + ", open]"
+		return "[" + number(*low, d) + ", open]"
 	case low == nil:
-		return "[open, " + number(*high, 2) + "]"
+		return "[open, " + number(*high, d) + "]"
 	}
-	return "[" + number(*low, 2) + ", " + number(*high, 2) + "]"
+	return "[" + number(*low, d) + ", " + number(*high, d) + "]"
 }
 
 // allocation writes "16 × 30 min".

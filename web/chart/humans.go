@@ -30,7 +30,7 @@ func HumanPercentiles(h *analysis.Percentiles) *Figure {
 	p.lines = strokes(rebench.HumanName, TokenInk, 2.25, nil, pts)
 	alt := ""
 	for _, q := range pts {
-		t := &tip{title: fmt.Sprintf("Percentile %d of the human experts", int(q.x)), rows: [][2]string{{"Score", score(q.score)}, {"95% interval", interval(q.low, q.high)}}}
+		t := &tip{title: fmt.Sprintf("Percentile %d of the human experts", int(q.x)), rows: [][2]string{{"Score", score(q.score)}, {"95% interval", interval(q.score, q.low, q.high)}}}
 		m := mark{group: rebench.HumanName, token: TokenInk, marker: MarkerCircle, size: 0, x: q.x, y: q.score, tip: t, key: fmt.Sprintf("p%d", int(q.x))}
 		if x := int(q.x); x == 25 || x == 50 || x == 75 || x == 90 {
 			m.size = 8

@@ -56,9 +56,9 @@ func (r *rows) agent(row analysis.LeaderboardRow, st Style) {
 	}
 	name := shownName(row.Agent)
 	what := allocation(row.Allocation.K, row.Allocation.TimeLimitS)
-	y := r.row(name, rank, score(row.Score)+" "+interval(row.CILow, row.CIHigh), what, fmt.Sprint(row.NAttempts))
-	r.alt = append(r.alt, fmt.Sprintf("rank %s: %s %s %s", rank, name, score(row.Score), interval(row.CILow, row.CIHigh)))
-	t := &tip{title: name, rows: [][2]string{{"Score", score(row.Score)}, {"95% interval", interval(row.CILow, row.CIHigh)}, {"Allocation (k × t)", what},
+	y := r.row(name, rank, score(row.Score)+" "+interval(row.Score, row.CILow, row.CIHigh), what, fmt.Sprint(row.NAttempts))
+	r.alt = append(r.alt, fmt.Sprintf("rank %s: %s %s %s", rank, name, score(row.Score), interval(row.Score, row.CILow, row.CIHigh)))
+	t := &tip{title: name, rows: [][2]string{{"Score", score(row.Score)}, {"95% interval", interval(row.Score, row.CILow, row.CIHigh)}, {"Allocation (k × t)", what},
 		{"Attempts", fmt.Sprint(row.NAttempts)}, {"Rank", rank}}}
 	if row.ScoreHonest != nil && finite(*row.ScoreHonest) {
 		t.rows = append(t.rows, [2]string{"Cross-fitted score", score(*row.ScoreHonest)})

@@ -6,6 +6,7 @@ import (
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
+	"rebench/internal/stats"
 )
 
 // Environments plots the mean final score of single attempts: a row for each
@@ -71,7 +72,7 @@ func AttemptScores(rows []analysis.AttemptRow, src Source) *Figure {
 	f := &Figure{Source: src}
 	f.Title = "What do these attempts score?"
 	f.HowToRead = "The dot is the median, the stroke the mean; the bar holds the middle 90% of scores. 0 is the starting solution, 1 the reference."
-	r := newRows(f, "median", "mean", "n", "at 0")
+	r := newRows(f, "median", "mean", "n", "at start")
 	r.hi = 1
 	scores := map[rebench.EnvironmentID][]float64{}
 	unknown := 0
@@ -107,7 +108,7 @@ func (r *rows) spread(name, key string, s []float64) {
 	sum, zeros := 0.0, 0
 	for _, v := range s {
 		sum += v
-		if v <= 0 {
+		if stats.AtStart(v) {
 			zeros++
 		}
 	}
@@ -118,7 +119,7 @@ func (r *rows) spread(name, key string, s []float64) {
 	r.cover(&mean)
 	y := r.row(name, number(median, 2), number(mean, 2), fmt.Sprint(len(s)), fmt.Sprint(zeros))
 	r.alt = append(r.alt, fmt.Sprintf("%s: median %s, mean %s, n %d", name, number(median, 2), number(mean, 2), len(s)))
-	t := &tip{title: name, rows: [][2]string{{"Median", score(median)}, {"Mean", score(mean)}, {"Middle 90%", interval(&low, &high)}, {"Attempts", fmt.Sprint(len(s))}, {"At or below the start", fmt.Sprint(zeros)}}}
+	t := &tip{title: name, rows: [][2]string{{"Median", score(median)}, {"Mean", score(mean)}, {"Middle 90%", interval(median, &low, &high)}, {"Attempts", fmt.Sprint(len(s))}, {"At or below the start", fmt.Sprint(zeros)}}}
 	r.f.add(r.p, mark{token: TokenInk, marker: MarkerCircle, size: 9, x: median, y: y, low: &low, high: &high, whisker: true, tip: t, key: key})
 	r.f.add(r.p, mark{token: TokenInk, marker: markerTick, size: 18, x: mean, y: y, tip: t, key: key + " mean"})
 }

@@ -17,7 +17,7 @@ func (b *curvesBuilder) published() {
 			{"Score", score(m.Score)}, {"Total time", duration(m.TotalTimeS)}, {"Allocation", plain(m.Allocation)},
 		}}
 		if known(m.CILow) != nil || known(m.CIHigh) != nil {
-			t.rows = append(t.rows, [2]string{"95% interval", interval(m.CILow, m.CIHigh)})
+			t.rows = append(t.rows, [2]string{"95% interval", interval(m.Score, m.CILow, m.CIHigh)})
 		}
 		if c := known(m.CostUSD); c != nil {
 			t.rows = append(t.rows, [2]string{"Cost", dollars(*c)})

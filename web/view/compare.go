@@ -71,7 +71,7 @@ func (d CompareData) suggestions(p Page) []Link {
 func (d CompareData) findings() []finding {
 	c := d.Comparison
 	o := c.Overall
-	first := finding{Question: "Difference", Verdict: fmt.Sprintf("%s %s", signed(o.D, 3), signedInterval(o.CILow, o.CIHigh))}
+	first := finding{Question: "Difference", Verdict: fmt.Sprintf("%s %s", signed(o.D, 3), signedInterval(o.D, o.CILow, o.CIHigh))}
 	first.Words = fmt.Sprintf("%s %s (%s) against %s %s (%s).", agentName(c.A.Agent), score(o.A), sideWords(c.A),
 		agentName(c.B.Agent), score(o.B), sideWords(c.B))
 	second := finding{Question: "Is it real?", Verdict: differenceVerdict(c),

@@ -1092,7 +1092,7 @@ func groupsTable(p Page, e *analysis.EnvironmentDetail) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section aria-labelledby=\"groups\"><h2 id=\"groups\">Attempts by agent and time limit</h2><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Attempts by agent and time limit, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Time limit</th><th scope=\"col\" class=\"num\">n</th><th scope=\"col\" class=\"num\"><abbr title=\"Attempts at or below the starting solution; what they scored below it is unknown\">At 0</abbr></th><th scope=\"col\" class=\"num\">Mean</th><th scope=\"col\" class=\"num\">Median</th><th scope=\"col\" class=\"num\">Best</th><th scope=\"col\" class=\"num\">Suspected</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section aria-labelledby=\"groups\"><h2 id=\"groups\">Attempts by agent and time limit</h2><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Attempts by agent and time limit, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Time limit</th><th scope=\"col\" class=\"num\">n</th><th scope=\"col\" class=\"num\"><abbr title=\"Attempts at or below the starting solution, up to 0.00001, which is the rounding of published values; what they scored below it is unknown\">At start</abbr></th><th scope=\"col\" class=\"num\">Mean</th><th scope=\"col\" class=\"num\">Median</th><th scope=\"col\" class=\"num\">Best</th><th scope=\"col\" class=\"num\">Suspected</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1378,9 +1378,9 @@ func atKTable(e *analysis.EnvironmentDetail) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var72 string
-						templ_7745c5c3_Var72, templ_7745c5c3_Err = templ.JoinStringErrs(interval(x.CILow, x.CIHigh))
+						templ_7745c5c3_Var72, templ_7745c5c3_Err = templ.JoinStringErrs(interval(x.Score, x.CILow, x.CIHigh))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/environments.templ`, Line: 249, Col: 59}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/environments.templ`, Line: 249, Col: 68}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var72))
 						if templ_7745c5c3_Err != nil {

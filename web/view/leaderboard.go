@@ -28,7 +28,7 @@ func (d LeaderboardData) findings() []finding {
 	out := []finding{{
 		Question: "Which agent leads?",
 		Verdict:  agentName(top.Agent),
-		Words: fmt.Sprintf("%s %s, %s.", score(top.Score), interval(top.CILow, top.CIHigh),
+		Words: fmt.Sprintf("%s %s, %s.", score(top.Score), interval(top.Score, top.CILow, top.CIHigh),
 			allocationWords(top.Allocation.K, top.Allocation.TimeLimitS)),
 	}}
 	if f, ok := d.leadFinding(agents); ok {
@@ -78,7 +78,7 @@ func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding,
 		f.Verdict = "Yes: separated"
 	}
 	f.Words = fmt.Sprintf("Ahead of %s by %s %s; bootstrap support %s.", lead.Below, number(lead.D, 3),
-		signedInterval(lead.CILow, lead.CIHigh), supportOf(lead.Difference))
+		signedInterval(lead.D, lead.CILow, lead.CIHigh), supportOf(lead.Difference))
 	if !lead.Separated && (lead.CILow != nil && *lead.CILow > 0) {
 		f.Words += " The interval of this pair alone excludes 0; allowing for all pairs at once, the two are not told apart."
 	}
@@ -129,7 +129,7 @@ func (d LeaderboardData) humanFinding(top analysis.LeaderboardRow) (finding, boo
 		f.Verdict += ", not separated"
 	}
 	f.Words = strings.TrimSpace(fmt.Sprintf("Humans reach %s %s; bootstrap support for %s ahead %s. %s", score(humans[0].Score),
-		interval(humans[0].CILow, humans[0].CIHigh), who, supportOf(lead.Difference), matched))
+		interval(humans[0].Score, humans[0].CILow, humans[0].CIHigh), who, supportOf(lead.Difference), matched))
 	return f, true
 }
 
@@ -309,7 +309,7 @@ func (d LeaderboardData) costs() bool {
 
 func cellTitle(id rebench.EnvironmentID, c analysis.CellResult) string {
 	return fmt.Sprintf("%s: %s %s, %s, %d of them at or below the starting solution", environmentTitle(id), score(c.Score),
-		interval(c.CILow, c.CIHigh), things(c.N, "attempt", "attempts"), c.Zeros)
+		interval(c.Score, c.CILow, c.CIHigh), things(c.N, "attempt", "attempts"), c.Zeros)
 }
 
 func flaggedVerb(flagged string) string {
@@ -334,7 +334,7 @@ func signs(b *analysis.Leaderboard) (saturated, flagged bool, constant, zero []s
 			constant = append(constant, fmt.Sprintf("%s %d of %d", agentName(r.Agent), r.ConstantCells, len(b.Environments)))
 		}
 		if r.NonZeroBound != nil {
-			zero = append(zero, fmt.Sprintf("%s: every attempt scored 0. The chance of a score above 0 is at most %s%% with 95%% confidence.",
+			zero = append(zero, fmt.Sprintf("%s: no attempt scored above the starting solution. The chance of one that does is at most %s%% with 95%% confidence.",
 				agentName(r.Agent), number(100**r.NonZeroBound, 0)))
 		}
 	}

@@ -569,9 +569,9 @@ func leaderboardRow(p Page, d LeaderboardData, r analysis.LeaderboardRow, s, cel
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var25 string
-		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(interval(r.CILow, r.CIHigh))
+		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(interval(r.Score, r.CILow, r.CIHigh))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/leaderboard.templ`, Line: 114, Col: 52}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/leaderboard.templ`, Line: 114, Col: 61}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -1445,7 +1445,7 @@ func sensitivityTable(p Page, s *analysis.Sensitivity) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "<section aria-labelledby=\"sensitivity\"><h2 id=\"sensitivity\">How scores move with the choices behind them</h2><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Sensitivity, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Score</th><th scope=\"col\" class=\"num\">Suspected left out</th><th scope=\"col\" class=\"num\">Suspected counted</th><th scope=\"col\" class=\"num\">Cut at 1</th><th scope=\"col\" class=\"num\">Other estimator</th><th scope=\"col\" class=\"num\">Other cohort</th><th scope=\"col\" class=\"num\">7–9 h humans</th><th scope=\"col\" class=\"num\">Share of zeros</th><th scope=\"col\" class=\"num\">Largest influence of one attempt</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "<section aria-labelledby=\"sensitivity\"><h2 id=\"sensitivity\">How scores move with the choices behind them</h2><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Sensitivity, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Score</th><th scope=\"col\" class=\"num\">Suspected left out</th><th scope=\"col\" class=\"num\">Suspected counted</th><th scope=\"col\" class=\"num\">Cut at 1</th><th scope=\"col\" class=\"num\">Other estimator</th><th scope=\"col\" class=\"num\">Other cohort</th><th scope=\"col\" class=\"num\">7–9 h humans</th><th scope=\"col\" class=\"num\">At start</th><th scope=\"col\" class=\"num\">Largest influence of one attempt</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -136,7 +136,7 @@ func TestLeaderboardDegenerateRows(t *testing.T) {
 	if got[0] != "–" || got[3] != "0.000 no interval cross-fitted not estimable" || got[4] != "–" {
 		t.Errorf("row = %q", got)
 	}
-	page.says(t, "zero: every attempt scored 0. The chance of a score above 0 is at most 12% with 95% confidence.", "zero 7 of 7")
+	page.says(t, "zero: no attempt scored above the starting solution. The chance of one that does is at most 12% with 95% confidence.", "zero 7 of 7")
 }
 
 func TestLeaderboardEmptyStates(t *testing.T) {

@@ -27,8 +27,18 @@ func number(x float64, decimals int) string {
 	return s
 }
 
-// score prints a normalized score.
-func score(x float64) string { return number(x, 3) }
+// scoreDecimals are those of a printed normalized score.
+const scoreDecimals = 3
+
+// score prints a normalized score. One that is above 0 never reads as 0.000, which
+// is the starting solution's.
+func score(x float64) string {
+	s := number(x, scoreDecimals)
+	if x > 0 && strings.Trim(s, "0.") == "" {
+		return "<0.001"
+	}
+	return s
+}
 
 // signed prints a difference.
 func signed(x float64, decimals int) string {
@@ -47,26 +57,29 @@ func optional(x *float64, decimals int) string {
 	return number(*x, decimals)
 }
 
-// interval prints a 95% interval; an end that is not known is open.
-func interval(low, high *float64) string {
+// interval prints the 95% interval of a score with the decimals that let it hold the
+// printed score; an end that is not known is open.
+func interval(x float64, low, high *float64) string {
+	d := stats.IntervalDecimals(x, scoreDecimals, low, high)
 	switch {
 	case low == nil && high == nil:
 		return "no interval"
 	case low == nil:
-		return "[open, " + number(*high, 2) + "]"
+		return "[open, " + number(*high, d) + "]"
 	case high == nil:
-		return "[" + number(*low, 2) + ", open]"
+		return "[" + number(*low, d) + ", open]"
 	}
-	return "[" + number(*low, 2) + ", " + number(*high, 2) + "]"
+	return "[" + number(*low, d) + ", " + number(*high, d) + "]"
 }
 
 // signedInterval prints the interval of a difference.
-func signedInterval(low, high *float64) string {
+func signedInterval(difference float64, low, high *float64) string {
+	d := stats.IntervalDecimals(difference, scoreDecimals, low, high)
 	end := func(x *float64) string {
 		if x == nil {
 			return "open"
 		}
-		return signed(*x, 2)
+		return signed(*x, d)
 	}
 	if low == nil && high == nil {
 		return "no interval"
