@@ -51,17 +51,24 @@ def _details(desk, drawn):
             "kinds": {kind: kinds.count(kind) for kind in standin.KINDS}}
 
 
+def _earned(desk, ident):
+    """Return whether a solution of the problem came from the model: it wrote the right program, but for a slip, or exactly what was answered."""
+    own = derive.tokens(desk.answers[ident])
+    return any(w.candidate is not None and w.candidate.variant == "" or derive.tokens(w.text) == own for w in desk.model.written[ident])
+
+
 def _verdict(desk, drawn, results, details):
     tally = {word: sum(r == word for r in results.values()) for word in ("solved", "wrong", "compile", "crash")}
     foreign = [ident for ident, text in sorted(desk.answers.items())
                if text.strip() and not derive.derives(text, desk.model.replies(ident))]
     won = [p for p in drawn if results.get(p.id) == "solved"]
-    details.update(tally, not_answered=len(drawn) - len(results), not_from_endpoint=len(foreign),
+    unearned = [p.id for p in won if not _earned(desk, p.id)]
+    details.update(tally, not_answered=len(drawn) - len(results), not_from_endpoint=len(foreign), solved_without_reply=len(unearned),
                    solved_by_kind={k: sum(desk.model.kinds[p.id] == k for p in won) for k in standin.KINDS})
     message = ("%d of %d problems solved; %d wrong, %d did not compile, %d crashed, %d not answered; %d of %d completions used, %d requests refused (%s)" % (
         tally["solved"], len(drawn), tally["wrong"], tally["compile"], tally["crash"], details["not_answered"], desk.model.used, desk.model.cap,
         desk.refused, LABEL))
     trials = [{"id": p.id, "family": p.family.name, "kind": desk.model.kinds[p.id], "result": results.get(p.id, "not answered"),
                "completions": len(desk.model.written[p.id]), "from_endpoint": p.id not in foreign} for p in drawn]
-    flags = ["not_from_endpoint"] if foreign else []
+    flags = ["not_from_endpoint"] * bool(foreign) + ["solved_without_reply"] * bool(unearned)
     return scoring.valid(tally["solved"] / len(drawn), message=message, flags=flags, trials=trials, details=details)
