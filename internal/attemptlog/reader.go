@@ -19,6 +19,9 @@ type Options struct {
 	// Known returns the head under which an earlier version of the log is
 	// stored, or ok false. Reader.Relation then tells how the two relate.
 	Known func(*Header) (h Head, ok bool)
+	// Aside, if not nil, is shown every line before it is read as one of a log, and
+	// takes those that are none by returning true. line is valid until it returns.
+	Aside func(number int, line []byte) bool
 }
 
 // Line is one line of a log. Raw and a *Score are valid until the next call of
@@ -168,6 +171,9 @@ func (r *Reader) fetch() bool {
 		}
 		if len(bytes.TrimLeft(line, " \t")) == 0 {
 			r.st.fault(0, "", CodeEmptyLine, "found an empty line, expected one JSON object", "")
+			continue
+		}
+		if r.opt.Aside != nil && r.opt.Aside(r.st.lineNo, line) {
 			continue
 		}
 		r.raw = line

@@ -45,6 +45,9 @@ type Attempt struct {
 	// from, "" where it is the whole file.
 	SourceSHA256 string
 	Redactions   int // secrets replaced in this attempt
+	// State is what the server that exported the attempt said of it, nil where the
+	// file says nothing.
+	State *State
 
 	part     *Part
 	run      func(yield func(*attemptlog.Line))

@@ -26,6 +26,7 @@ const (
 	CodeArchiveMethod      = "archive_method"
 	CodeChangedCells       = "changed_cells"
 	CodeReadFailed         = "read_failed"
+	CodeBadState           = "bad_attempt_state"
 )
 
 // Codes of warnings, beside those of package attemptlog.
@@ -52,4 +53,6 @@ const (
 	WarnBlankLines     = "blank_lines"
 	WarnCostUnknown    = "cost_unknown"
 	WarnUnscoredStart  = "start_unknown"
+	WarnStated         = "stated_exclusion"
+	WarnNotTaken       = "stated_not_taken"
 )

@@ -30,17 +30,34 @@ var csvEntryColumns = []string{
 const (
 	csvHeaderAt = 2 // of the first of csvHeaderColumns
 	csvEntryAt  = 2 + 16
+	csvReasonAt = csvEntryAt + 6
 	csvLineAt   = csvEntryAt + 11
 )
 
-// WriteJSONL writes logs one after another, each as it is: the JSON lines export.
-// It imports to the same attempts.
-func WriteJSONL(w io.Writer, logs iter.Seq2[io.Reader, error]) error {
-	for log, err := range logs {
+// Exported is one attempt of an export.
+type Exported struct {
+	Log   io.Reader
+	State *State // what is said of the attempt beside its log; nil for nothing
+}
+
+// WriteJSONL writes logs one after another, each as it is: the JSON lines export. A
+// state stands on a line before its log. It imports to the same attempts, of which
+// none ranks that did not.
+func WriteJSONL(w io.Writer, attempts iter.Seq2[Exported, error]) error {
+	for a, err := range attempts {
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(w, log); err != nil {
+		if !a.State.empty() {
+			line, err := a.State.line()
+			if err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+			if _, err := w.Write(append(line, '\n')); err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+		}
+		if _, err := io.Copy(w, a.Log); err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
 	}
@@ -50,17 +67,27 @@ func WriteJSONL(w io.Writer, logs iter.Seq2[io.Reader, error]) error {
 // WriteCSV writes logs as one CSV table. It imports to the same attempts: to the
 // same bytes, or not at all if the table was changed. Text cells that a
 // spreadsheet would take for a formula, and those that start with ', get a ' in
-// front. An invalid log ends the export with an error.
-func WriteCSV(w io.Writer, logs iter.Seq2[io.Reader, error]) error {
+// front. A state stands in a row before those of its log. An invalid log ends the
+// export with an error.
+func WriteCSV(w io.Writer, attempts iter.Seq2[Exported, error]) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvColumns); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	for log, err := range logs {
+	for a, err := range attempts {
 		if err != nil {
 			return err
 		}
-		if err := writeLogCSV(out, log); err != nil {
+		if !a.State.empty() {
+			row, err := stateRow(a.State)
+			if err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+			if err := writeRow(out, row); err != nil {
+				return fmt.Errorf("export: %w", err)
+			}
+		}
+		if err := writeLogCSV(out, a.Log); err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
 	}
@@ -82,10 +109,7 @@ func writeLogCSV(out *csv.Writer, log io.Reader) error {
 			row[csvLineAt] = string(l.Raw)
 		}
 		prev = l.Hash
-		for i := range row {
-			row[i] = guard(i, row[i])
-		}
-		if err := out.Write(row); err != nil {
+		if err := writeRow(out, row); err != nil {
 			return err
 		}
 	}
@@ -93,6 +117,21 @@ func writeLogCSV(out *csv.Writer, log io.Reader) error {
 		return attemptlog.Faults(faults)
 	}
 	return r.Err()
+}
+
+func writeRow(out *csv.Writer, row []string) error {
+	for i := range row {
+		row[i] = guard(i, row[i])
+	}
+	return out.Write(row)
+}
+
+// stateRow is a state as a row: in full in the column line, in words under reason.
+func stateRow(s *State) ([]string, error) {
+	line, err := s.line()
+	row := make([]string, len(csvColumns))
+	row[0], row[csvHeaderAt], row[csvReasonAt], row[csvLineAt] = stateType, s.AttemptID, s.words(), string(line)
+	return row, err
 }
 
 // guard marks text that a spreadsheet would run. Numbers are left as they are.

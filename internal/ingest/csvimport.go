@@ -13,16 +13,17 @@ import (
 // decodeCSV reads WriteCSV's export. Rows become log lines again, which then
 // pass the same reader as logs do.
 func (f *File) decodeCSV(src *source, emit emit) {
-	t := &csvLog{f: f, src: src, in: newCSVReader(contextReader{f.ctx, src.reader()})}
+	t := &csvLog{f: f, src: src, stated: &states{f: f, src: src}, in: newCSVReader(contextReader{f.ctx, src.reader()})}
 	if !t.readColumns() {
 		return
 	}
 	r := attemptlog.NewReader(t, attemptlog.Options{File: src.name, Concatenated: true})
 	for r.NextLog() {
-		if !f.ownLog(src, csvLines{r, t}, emit) {
+		if !f.ownLog(src, csvLines{r, t}, t.stated, emit) {
 			return
 		}
 	}
+	t.stated.rest()
 	switch {
 	case t.in.err != nil:
 		f.stop(t.in.err)
@@ -36,6 +37,7 @@ type csvLog struct {
 	f      *File
 	src    *source
 	in     *csvReader
+	stated *states
 	header []string // cells of the current attempt
 	prev   attemptlog.Hash
 	out    bytes.Buffer
@@ -105,6 +107,10 @@ func (t *csvLog) line(cells [][]byte) ([]byte, bool) {
 	for i, c := range cells {
 		row[i] = unguard(string(c))
 	}
+	if row[0] == stateType {
+		t.state(row)
+		return nil, false
+	}
 	if row[1] == "0" {
 		t.prev = attemptlog.Hash{}
 		t.header = row[csvHeaderAt:csvEntryAt]
@@ -143,6 +149,21 @@ func (t *csvLog) line(cells [][]byte) ([]byte, bool) {
 		return nil, false
 	}
 	return raw, true
+}
+
+// state reads the row of a state and checks that its cells say the same.
+func (t *csvLog) state(row []string) {
+	s := t.stated.add(t.in.row, []byte(row[csvLineAt]))
+	if s == nil {
+		return
+	}
+	want, err := stateRow(s)
+	if err == nil {
+		want[csvLineAt] = row[csvLineAt]
+	}
+	if err != nil || !slices.Equal(want, row) {
+		t.fault(t.in.row, stateType, CodeChangedCells, "found cells that differ from the column line")
+	}
 }
 
 // csvLines tells faults and lines by their place in the CSV file.

@@ -15,10 +15,10 @@ import (
 	"rebench/internal/rebench"
 )
 
-func logsOf(logs ...[]byte) iter.Seq2[io.Reader, error] {
-	return func(yield func(io.Reader, error) bool) {
+func logsOf(logs ...[]byte) iter.Seq2[Exported, error] {
+	return func(yield func(Exported, error) bool) {
 		for _, l := range logs {
-			if !yield(bytes.NewReader(l), nil) {
+			if !yield(Exported{Log: bytes.NewReader(l)}, nil) {
 				return
 			}
 		}

@@ -119,7 +119,7 @@ func topKeys(text []byte) keys {
 func detectObject(text []byte) Format {
 	k := topKeys(text)
 	switch {
-	case k["format"] == "attempt-log" || k.has("type", "seq", "prev"):
+	case k["format"] == "attempt-log" || k.has("type", "seq", "prev") || k["type"] == stateType:
 		return FormatAttemptLog
 	case k.has("task_id") && k.any("run_id", "task_family") && k.any("score", "score_cont", "score_binarized", "alias"):
 		return FormatMETRRuns

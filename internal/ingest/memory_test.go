@@ -135,7 +135,7 @@ func TestMemoryOfOwnLog(t *testing.T) {
 	var held uint64
 	n := 0
 	for r.NextLog() {
-		f.ownLog(src, r, f.emitter(func(a *Attempt) bool {
+		f.ownLog(src, r, &states{f: f, src: src}, f.emitter(func(a *Attempt) bool {
 			for range a.Lines() {
 				if n++; n%20_000 == 0 {
 					runtime.GC()

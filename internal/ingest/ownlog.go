@@ -10,14 +10,23 @@ import (
 
 // decodeAttemptLog reads one attempt log v1, or several one after another.
 func (f *File) decodeAttemptLog(src *source, emit emit) {
-	r := attemptlog.NewReader(contextReader{f.ctx, src.reader()}, attemptlog.Options{File: src.name, Concatenated: true})
+	stated := &states{f: f, src: src}
+	r := attemptlog.NewReader(contextReader{f.ctx, src.reader()}, attemptlog.Options{File: src.name, Concatenated: true,
+		Aside: func(number int, line []byte) bool {
+			if !isState(line) {
+				return false
+			}
+			stated.add(number, line)
+			return true
+		}})
 	none := true
 	for r.NextLog() {
 		none = false
-		if !f.ownLog(src, r, emit) {
+		if !f.ownLog(src, r, stated, emit) {
 			return
 		}
 	}
+	stated.rest()
 	if none { // not one line could be read: the faults are of no log
 		for _, x := range r.Faults() {
 			f.addFault(x)
@@ -40,7 +49,7 @@ type lineReader interface {
 }
 
 // ownLog hands on one attempt log; false means to stop.
-func (f *File) ownLog(src *source, r lineReader, emit emit) bool {
+func (f *File) ownLog(src *source, r lineReader, stated *states, emit emit) bool {
 	var h *attemptlog.Header
 	if r.Next() {
 		h, _ = r.Line().Event.(*attemptlog.Header)
@@ -58,6 +67,7 @@ func (f *File) ownLog(src *source, r lineReader, emit emit) bool {
 	}
 	a := &Attempt{File: src.name, Format: src.part.Format, Line: r.Line().Number, Header: h, Appendable: true, part: src.part}
 	a.Dataset, a.NativeID = identity(h)
+	a.State = stated.take(h.AttemptID)
 	a.run = func(yield func(*attemptlog.Line)) { a.passThrough(r, yield) }
 	if !emit(a) {
 		return false

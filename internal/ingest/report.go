@@ -20,6 +20,9 @@ type Element struct {
 	Unranked    string                `json:"unranked,omitempty"` // why it is in no ranking
 	// Quarantine is why a rule flags the attempt until a person decides.
 	Quarantine string `json:"quarantine,omitempty"`
+	// Stated is what the file says of the attempt that keeps it out of rankings, and
+	// that is taken from it.
+	Stated string `json:"stated,omitempty"`
 }
 
 // FileReport is what one uploaded file was recognised as.

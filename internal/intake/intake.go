@@ -34,7 +34,9 @@ type Meta struct {
 	Extra   map[string]string
 	Note    string
 	Flags   []rebench.Flag
-	Hold    bool
+	// Stated are flags that the source states, see store.Item.
+	Stated []rebench.Flag
+	Hold   bool
 	// Unscored, if not "", says why an attempt without a valid entry has an unknown
 	// score rather than that of its starting solution.
 	Unscored string
@@ -70,7 +72,7 @@ func NewItem(h *attemptlog.Header, m Meta, log Log) (store.Item, error) {
 	}
 	return store.Item{
 		ID: PublicID(h.AttemptID), Dataset: m.Dataset, NativeID: m.NativeID, Environment: env.ID, Profile: profile,
-		Flags: m.Flags, Hold: m.Hold, Note: m.Note,
+		Flags: m.Flags, Stated: m.Stated, Hold: m.Hold, Note: m.Note,
 		Write: func(w *store.LogWriter) (store.Content, error) {
 			b := builder{header: h, meta: m, out: w}
 			var err error

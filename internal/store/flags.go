@@ -11,6 +11,24 @@ import (
 	"rebench/internal/rebench"
 )
 
+// Flags returns every statement about attempts up to data revision asof by attempt
+// id, oldest first.
+func (s *Store) Flags(ctx context.Context, asof int64) (map[string][]rebench.Flag, error) {
+	var rows []struct {
+		ID, AtMs, DataRevision         int64
+		PublicID, Kind, Author, Reason string
+		IsSet                          bool
+	}
+	err := s.reader.WithContext(ctx).Raw(`SELECT f.id, a.id AS public_id, f.kind, f.is_set, f.author, f.reason, f.at_ms, f.data_revision
+FROM flags f JOIN attempts a ON a.pk = f.attempt_pk WHERE f.data_revision <= ? ORDER BY f.id`, asof).Scan(&rows).Error
+	out := map[string][]rebench.Flag{}
+	for _, r := range rows {
+		out[r.PublicID] = append(out[r.PublicID], rebench.Flag{ID: r.ID, AttemptID: r.PublicID, Kind: rebench.FlagKind(r.Kind), Set: r.IsSet,
+			Author: r.Author, Reason: r.Reason, At: time.UnixMilli(r.AtMs).UTC(), DataRevision: r.DataRevision})
+	}
+	return out, err
+}
+
 // AddFlag appends a statement about an attempt as a data revision of its own.
 // It refuses an empty reason and a statement that changes nothing; looking at an
 // attempt again is something.

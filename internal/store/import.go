@@ -27,6 +27,9 @@ type Item struct {
 	Profile     rebench.Profile
 	// Flags are raised with the attempt when it is new.
 	Flags []rebench.Flag
+	// Stated are flags that the item's source states. They are raised when its content
+	// becomes current, unless a flag of their kind stands already.
+	Stated []rebench.Flag
 	// Hold keeps a restated attempt as a revision that does not become current.
 	Hold bool
 	Note string // why the revision exists
@@ -404,20 +407,22 @@ func (im *importer) raise(pk int64, item Item, content Content, outcome Outcome)
 	if outcome == Held {
 		return nil
 	}
-	for _, f := range content.Flags {
+	all := slices.Concat(content.Flags, item.Stated)
+	if outcome == Created {
+		all = slices.Concat(content.Flags, item.Flags, item.Stated)
+	}
+	for i, f := range all {
+		if slices.ContainsFunc(all[:i], func(g rebench.Flag) bool { return g.Kind == f.Kind }) {
+			continue
+		}
 		if outcome == Revised {
-			if stands, err := im.stands(pk, f.Kind); err != nil || stands {
+			if stands, err := im.stands(pk, f.Kind); err != nil {
 				return err
+			} else if stands {
+				continue
 			}
 		}
 		im.addFlag(pk, f)
-	}
-	if outcome == Created {
-		for _, f := range item.Flags {
-			if !slices.ContainsFunc(content.Flags, func(c rebench.Flag) bool { return c.Kind == f.Kind }) {
-				im.addFlag(pk, f)
-			}
-		}
 	}
 	return nil
 }

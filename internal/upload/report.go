@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -10,12 +11,22 @@ import (
 	"rebench/internal/store"
 )
 
-// record hears the store's result for the attempt handed over last.
-func (b *batch) record(r store.Result) error {
+// record returns what hears the store's result for the attempt handed over last.
+func (b *batch) record(ctx context.Context) func(store.Result) error {
+	return func(r store.Result) error {
+		stated, err := b.weigh(ctx, b.attempt, r)
+		if err != nil {
+			return err
+		}
+		return b.recordAs(r, stated)
+	}
+}
+
+func (b *batch) recordAs(r store.Result, stated string) error {
 	a := b.attempt
 	e := Element{File: a.File, Line: a.Line, AttemptID: r.AttemptID, Environment: rebench.EnvironmentID(a.Header.Environment.ID),
 		Profile: rebench.Profile(a.Header.Environment.Profile), Revision: r.Revision, Agent: rebench.HumanName,
-		Current: r.Outcome == store.Created || r.Outcome == store.Revised, Unranked: r.Attempt.Unranked, Raw: r.Attempt.FinalRaw}
+		Current: r.Outcome == store.Created || r.Outcome == store.Revised, Unranked: r.Attempt.Unranked, Raw: r.Attempt.FinalRaw, Stated: stated}
 	if a.Header.Agent != nil {
 		e.Agent = a.Header.Agent.Name
 	}
@@ -76,6 +87,7 @@ func (b *batch) close(f *ingest.File) {
 	b.file.Format, b.file.Redactions = f.Format, f.Redactions()
 	b.file.Needs = append(b.file.Needs, f.NeedsMapping()...)
 	b.file.Warnings = append(b.file.Warnings, f.Warnings()...)
+	b.tellStates()
 	rows := map[int]bool{}
 	for _, x := range f.Faults() {
 		b.fault(x)

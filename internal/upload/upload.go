@@ -81,7 +81,7 @@ type Service struct {
 func (s *Service) Plan(ctx context.Context, files []File, o Options) (*Report, error) {
 	defer frugal()()
 	b := newBatch(s, files, o)
-	err := s.Store.Preview(ctx, b.items(ctx), b.record)
+	err := s.Store.Preview(ctx, b.items(ctx), b.record(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Service) Import(ctx context.Context, files []File, o Options) (*Report,
 			yield(store.Item{}, err)
 		}
 	}
-	rev, err := s.Store.Import(ctx, up, "upload: "+up.FileName, items, b.record)
+	rev, err := s.Store.Import(ctx, up, "upload: "+up.FileName, items, b.record(ctx))
 	if errors.Is(err, ErrFaulty) {
 		b.report.Created, b.report.Revised, b.report.Unchanged, b.report.Counts = []Element{}, []Element{}, []Element{}, ingest.Counts{}
 		return b.report, ErrFaulty
@@ -147,6 +147,7 @@ type batch struct {
 	attempt *ingest.Attempt // handed to the store last
 	prior   map[string]map[string]ingest.Prior
 	err     error // of the attempt handed over last, when it is its own fault
+	tally   tally // of the file being decoded
 	total   int64
 	done    int64
 }
@@ -241,6 +242,7 @@ func (b *batch) item(f *ingest.File, a *ingest.Attempt, file File) (item store.I
 		m.Extra[x.Key] = string(x.Value)
 	}
 	b.restated(f, a, &m)
+	b.stated(a, &m)
 	item, err = intake.NewItem(a.Header, m, b.log(a))
 	if err != nil {
 		b.fault(attemptlog.Fault{File: a.File, Line: a.Line, Field: "header", Code: "bad_value", Detail: err.Error()})

@@ -54,6 +54,8 @@ type Store interface {
 	LatestRevision(ctx context.Context) (rebench.DataRevision, error)
 	// WriteLog writes the attempt log of an attempt's revision, nothing if it has none.
 	WriteLog(ctx context.Context, revision int64, w io.Writer) (int64, error)
+	// Flags returns every statement about attempts up to a data revision by attempt id.
+	Flags(ctx context.Context, asof int64) (map[string][]rebench.Flag, error)
 }
 
 // Options says what a Server works with.

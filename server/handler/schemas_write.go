@@ -15,7 +15,8 @@ func uploadSchemas() fields {
 			"current": flag("false: kept as a revision that does not rank"), "score": maybe(num(score + "; null when it cannot be normalized")),
 			"raw": maybe(num("raw score; null when unknown")), "unranked": str("why it is in no ranking"),
 			"quarantine": str("why a rule flags it as suspected until a person decides"),
-		}, "line", "unranked", "quarantine"),
+			"stated":     str("flags that the file states and that are taken from it"),
+		}, "line", "unranked", "quarantine", "stated"),
 		"UploadCounts": object("how many attempts", fields{
 			"created": count("new"), "revised": count("known, with other content"), "unchanged": count("known, with the same content"), "refused": count("faulty"),
 		}),
