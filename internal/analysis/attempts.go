@@ -179,20 +179,30 @@ func (e *Engine) AttemptDetail(ctx context.Context, id string, asof int64) (*Att
 	if i, ok := ds.byID[id]; ok {
 		out.Rank, out.N = ds.place(i)
 	}
-	out.Signals, err = signals(a)
+	if out.Signals, err = signals(a); err == nil {
+		out.Signals.Standing = ds.standing(&a.AttemptSummary)
+	}
 	return out, err
+}
+
+// counts reports whether an attempt counts in rankings by default.
+func counts(a *rebench.AttemptSummary) bool {
+	return a.Ranked && a.FinalKnown && !a.Excluded && !a.Suspected
+}
+
+// peer reports whether b is in the cell of a, whose label is given.
+func (ds *Dataset) peer(a, b *rebench.AttemptSummary, label string) bool {
+	return b.Environment == a.Environment && b.Profile == a.Profile && b.ScorerVersion == a.ScorerVersion && b.TimeLimit == a.TimeLimit && ds.attemptLabel(b) == label
 }
 
 // place returns the rank of a ranked attempt within its cell and the cell's size.
 func (ds *Dataset) place(i int) (rank, n int) {
 	a := &ds.attempts[i]
-	counts := func(b *rebench.AttemptSummary) bool { return b.Ranked && b.FinalKnown && !b.Excluded && !b.Suspected }
 	rank = 1
 	label := ds.attemptLabel(a)
 	for j := range ds.attempts {
 		b := &ds.attempts[j]
-		if b.Environment != a.Environment || b.Profile != a.Profile || b.ScorerVersion != a.ScorerVersion || b.TimeLimit != a.TimeLimit ||
-			!counts(b) || ds.attemptLabel(b) != label {
+		if !counts(b) || !ds.peer(a, b, label) {
 			continue
 		}
 		n++

@@ -71,3 +71,33 @@ func TestWinnersAndDraw(t *testing.T) {
 		t.Errorf("%d of %d drawn, %d of them in the month before, too", len(some), len(all), same)
 	}
 }
+
+// The suspected row of 46 s stands far above its peers; by hand from the file.
+func TestStanding(t *testing.T) {
+	e := publishedEngine(t)
+	d, err := e.AttemptDetail(t.Context(), "metr-rebench:mp4-server_204851", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.Attempts(t.Context(), analysis.Query{}, analysis.AttemptFilter{Environment: rebench.OptimizeLLMFoundry, Agent: "o1-preview", TimeLimitS: 1800, Flagged: "none", Sort: "score"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scores []float64
+	for _, a := range list.Attempts {
+		scores = append(scores, *a.Score)
+	}
+	n := len(scores)
+	median := (scores[(n-1)/2] + scores[n/2]) / 2
+	s := d.Signals.Standing
+	if s == nil || s.N != n || s.Best != scores[n-1] || math.Abs(s.Median-median) > 1e-12 || !s.FarOut {
+		t.Errorf("%+v, want %d peers, median %v, best %v, far out", s, n, median, scores[n-1])
+	}
+	d, err = e.AttemptDetail(t.Context(), list.Attempts[n-1].ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Signals.Standing; s == nil || s.N != n-1 || s.FarOut {
+		t.Errorf("the best of the rest: %+v", s)
+	}
+}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"rebench/data"
 	"rebench/internal/rebench"
+	"rebench/internal/stats"
 	"rebench/internal/validity"
 )
 
@@ -29,8 +31,45 @@ type Signals struct {
 	// LaterInvalid: after the valid entry that counts as the last one, an invalid
 	// submission was handed in.
 	LaterInvalid bool `json:"later_invalid"`
+	// Peers of a score are the other attempts of its cell (same environment, profile,
+	// scorer version, agent and time limit) that count; nil when there are fewer than
+	// minPeers or the attempt has no score.
+	Standing *Standing `json:"standing"`
 	// Findings are what rules say of the attempt, quarantine and notes alike.
 	Findings []validity.Finding `json:"findings"`
+}
+
+// Standing compares a score with those of its peers.
+type Standing struct {
+	N      int     `json:"n"` // peers
+	Median float64 `json:"median"`
+	Best   float64 `json:"best"`
+	// FarOut: above the third quartile of the peers by more than three interquartile
+	// ranges (Tukey's outer fence). Where most peers have one score, any other is far out.
+	FarOut bool `json:"far_out"`
+}
+
+// minPeers is how many peers a comparison needs.
+const minPeers = 8
+
+// standing compares the attempt with its peers.
+func (ds *Dataset) standing(a *rebench.AttemptSummary) *Standing {
+	if !a.FinalKnown {
+		return nil
+	}
+	label := ds.attemptLabel(a)
+	var peers []float64
+	for i := range ds.attempts {
+		b := &ds.attempts[i]
+		if b.ID != a.ID && ds.peer(a, b, label) && counts(b) {
+			peers = append(peers, b.Final)
+		}
+	}
+	if len(peers) < minPeers {
+		return nil
+	}
+	low, high := stats.Quantile(peers, 0.25), stats.Quantile(peers, 0.75)
+	return &Standing{N: len(peers), Median: stats.Quantile(peers, 0.5), Best: slices.Max(peers), FarOut: a.Final > high+3*(high-low)}
 }
 
 // PeerRate is a rate of score calls that the paper prints.

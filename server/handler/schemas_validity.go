@@ -52,7 +52,10 @@ func validitySchemas() fields {
 			"paper_calls_per_hour": arrayOf(object("a rate that the paper prints", fields{"who": str("who"), "per_hour": num("score calls an hour")}), "section 5.1"),
 			"chosen":               maybe(num(score + " when the entry that counts was chosen")), "rescored": maybe(num(score + " when it was scored again")),
 			"regression": maybe(num("chosen - rescored")), "later_invalid": flag("an invalid submission came after the last valid one, which counts"),
-			"findings": arrayOf(ref("Finding"), "what rules say"),
+			"findings": arrayOf(ref("Finding"), "what rules say"), "standing": maybeRef("Standing", "null with fewer than 8 peers"),
+		}),
+		"Standing": object("a score among the other attempts of its agent, environment, scorer and time limit", fields{
+			"n": count("peers"), "median": num(score), "best": num(score), "far_out": flag("above the third quartile by more than three interquartile ranges"),
 		}),
 		"Draw": object("an attempt was drawn for audit", fields{"month": str("YYYY-MM"), "outcome": maybe(object("what a person noted", fields{
 			"author": str("who"), "note": str("what was found"), "at": when("when"),

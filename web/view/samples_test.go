@@ -121,7 +121,7 @@ func sampleAttempt(label, free string) AttemptData {
 	d := &analysis.AttemptDetail{Attempt: a, Label: label, Pauses: []analysis.Pause{{AtS: 3600, Length: 90 * time.Second, Reason: free}}, Rank: 2, N: 5, LogBytes: 2048, LogHead: "ff",
 		Revision: rebench.DataRevision{ID: 7},
 		Signals: &analysis.Signals{ScoreCalls: 4, Invalid: 1, CallsPerHour: ptr(2.0), Peers: []analysis.PeerRate{{Who: free, PerHour: 36.8}}, Chosen: ptr(0.8), Rescored: ptr(0.75), Regression: ptr(0.05),
-			LaterInvalid: true, Findings: []validity.Finding{{Rule: "near_best", Action: validity.Note, Reason: free}}}}
+			LaterInvalid: true, Standing: &analysis.Standing{N: 25, Median: 0.2, Best: 0.267, FarOut: true}, Findings: []validity.Finding{{Rule: "near_best", Action: validity.Note, Reason: free}}}}
 	return AttemptData{Draw: &Draw{Month: "2026-12", Outcome: &analysis.DrawOutcome{Author: free, Note: free}}, Detail: d, Chart: sampleChart(free), LogURL: "/api/v1/attempts/set:1/log", Log: free, LogTruncated: true}
 }
 

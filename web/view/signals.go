@@ -42,6 +42,11 @@ func callWords(s *analysis.Signals) string {
 	return fmt.Sprintf("%d, %s an hour", s.ScoreCalls, number(*s.CallsPerHour, 1))
 }
 
+// standingWords compares with the other attempts of the same agent, environment and limit.
+func standingWords(s *analysis.Standing) string {
+	return fmt.Sprintf("the best of %s has %s, their median is %s", things(s.N, "other attempt", "other attempts"), score(s.Best), score(s.Median))
+}
+
 // regressionWords says what scoring again took away or added.
 func regressionWords(s *analysis.Signals) string {
 	return fmt.Sprintf("%s when chosen, %s scored again: %s", score(*s.Chosen), score(*s.Rescored), signed(-*s.Regression, 3))
