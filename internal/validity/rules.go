@@ -71,6 +71,28 @@ func (s Step) broken(raw float64) bool {
 	return off(raw*s.Denominator) > 1e-3 && off(raw*100) > 1e-6
 }
 
+// Scale says that attempts of a scorer version are normalized with the published
+// starting and reference scores.
+type Scale struct {
+	Name       string          `yaml:"name" json:"name"`
+	Scorer     string          `yaml:"scorer" json:"scorer"`
+	Profile    rebench.Profile `yaml:"profile" json:"profile"`
+	Tolerance  float64         `yaml:"tolerance" json:"tolerance"` // of reference - start
+	Action     Action          `yaml:"action" json:"action"`
+	Derivation string          `yaml:"derivation" json:"derivation"`
+	Source     string          `yaml:"source" json:"source"`
+}
+
+// broken reports whether an attempt that claims the scorer has another scale. Without
+// starting and reference scores nothing can be said.
+func (s Scale) broken(a *rebench.Attempt, env rebench.Environment) bool {
+	if a.ScorerVersion != s.Scorer || a.Profile != s.Profile || a.StartRaw == nil || a.ReferenceRaw == nil {
+		return false
+	}
+	most := s.Tolerance * math.Abs(env.PublishedReference-env.PublishedStart)
+	return math.Abs(*a.StartRaw-env.PublishedStart) > most || math.Abs(*a.ReferenceRaw-env.PublishedReference) > most
+}
+
 // ScorerFlag says what a flag of a scorer means and does.
 type ScorerFlag struct {
 	Action Action `yaml:"action" json:"action"`
@@ -81,6 +103,7 @@ type ScorerFlag struct {
 type RuleSet struct {
 	Bounds      []Bound               `yaml:"bounds" json:"bounds"`
 	Steps       []Step                `yaml:"steps" json:"steps"`
+	Scales      []Scale               `yaml:"scales" json:"scales"`
 	ScorerFlags map[string]ScorerFlag `yaml:"scorer_flags" json:"scorer_flags"`
 }
 
@@ -158,6 +181,14 @@ func (r *RuleSet) CheckFlags(flags []string) []Finding {
 // CheckAttempt applies every rule.
 func (r *RuleSet) CheckAttempt(a *rebench.Attempt) []Finding {
 	out := r.Check(&a.AttemptSummary)
+	if env, ok := rebench.EnvironmentByID(a.Environment); ok {
+		for _, s := range r.Scales {
+			if s.broken(a, env) {
+				out = append(out, Finding{s.Name, s.Action, fmt.Sprintf("normalized with start %s and reference %s, rows of %s with %s and %s: %s",
+					digits(*a.StartRaw), digits(*a.ReferenceRaw), s.Scorer, digits(env.PublishedStart), digits(env.PublishedReference), s.Derivation)})
+			}
+		}
+	}
 	if text := a.Extra[ExtraScorerFlags]; text != "" {
 		out = append(out, r.CheckFlags(strings.Split(text, ", "))...)
 	}

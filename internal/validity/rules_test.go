@@ -174,3 +174,28 @@ func TestDrawn(t *testing.T) {
 		t.Errorf("month %s, expected that of UTC", m)
 	}
 }
+
+// A log that claims the published scorer must be on its scale.
+func TestScales(t *testing.T) {
+	env, _ := rebench.EnvironmentByID(rebench.GPT2QA)
+	of := func(scorer string, start, reference float64) []validity.Finding {
+		a := &rebench.Attempt{StartRaw: &start, ReferenceRaw: &reference}
+		a.Environment, a.Profile, a.ScorerVersion = env.ID, rebench.ProfilePaper, scorer
+		return ruleSet(t).CheckAttempt(a)
+	}
+	if f := of(rebench.ScorerMETRPublished, env.PublishedStart, env.PublishedReference); len(f) != 0 {
+		t.Errorf("the published scale: %+v", f)
+	}
+	for _, scale := range [][2]float64{{0.54, 0.60}, {0.50, 0.8149}, {0.8149, 0.54}} {
+		f := of(rebench.ScorerMETRPublished, scale[0], scale[1])
+		if flag, ok := validity.Flag(f); !ok || flag.Author != "rule:other_scale" {
+			t.Errorf("%v: %+v", scale, f)
+		}
+	}
+	if f := of("1", 0.2, 0.3); len(f) != 0 {
+		t.Errorf("a scorer of its own: %+v", f)
+	}
+	if f := ruleSet(t).CheckAttempt(&rebench.Attempt{AttemptSummary: rebench.AttemptSummary{Environment: env.ID, Profile: rebench.ProfilePaper, ScorerVersion: rebench.ScorerMETRPublished}}); len(f) != 0 {
+		t.Errorf("without constants: %+v", f)
+	}
+}

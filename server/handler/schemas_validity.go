@@ -45,6 +45,10 @@ func validitySchemas() fields {
 				"name": str("rule"), "environment": environmentID(), "scorers": arrayOf(str("scorer version"), "where it holds"),
 				"denominator": num("1 / step"), "derivation": str("why"), "source": str("from where"),
 			})), "steps"),
+			"scales": arrayOf(object("a scorer version with a published scale", with(action(), fields{
+				"name": str("rule"), "scorer": str("scorer version"), "profile": str("profile"), "tolerance": num("of reference - start"),
+				"derivation": str("why"), "source": str("from where"),
+			})), "scales"),
 			"scorer_flags": mapOf(object("a flag of a scorer", with(action(), fields{"means": str("what it means")})), "by flag"),
 		}),
 		"Signals": object("facts of the score log, no verdicts", fields{

@@ -148,6 +148,7 @@ func sampleValidity(label, free string) ValidityData {
 			{Record: validity.Record{ID: "F01"}, Mechanism: "filtered out"}},
 		Rules: &validity.RuleSet{Bounds: []validity.Bound{{Name: "impossible", Environment: rebench.OptimizeKernel, Beyond: validity.Below, Value: 0.24, Unit: "ms", Action: validity.Quarantine, Derivation: free, Source: free}},
 			Steps:       []validity.Step{{Name: "not_a_fraction", Environment: rebench.RustCodecontests, Scorers: []string{free}, Denominator: 165, Action: validity.Note, Derivation: free, Source: free}},
+			Scales:      []validity.Scale{{Name: "other_scale", Scorer: free, Profile: rebench.ProfilePaper, Tolerance: 0.001, Action: validity.Quarantine, Derivation: free, Source: free}},
 			ScorerFlags: map[string]validity.ScorerFlag{"noisy_timing": {Action: validity.Note, Means: free}}},
 		Reached: []analysis.ReachedAttempt{{AttemptID: "set:" + free, Environment: rebench.OptimizeLLMFoundry, Agent: label, Score: ptr(4.05), Raw: ptr(1.3), Suspected: true,
 			Finding: validity.Finding{Rule: "beyond_estimate", Action: validity.Quarantine, Reason: free}}}}
