@@ -137,6 +137,7 @@ type Imported struct {
 // Keys in Imported.Extra for what the lines of a converted log cannot say.
 const (
 	ExtraUnscored = "unscored"   // why the score of an attempt without a valid entry is unknown
+	ExtraUnranked = "unranked"   // why the attempt is in no ranking
 	ExtraDuration = "duration_s" // from start to end, where the times themselves are unknown
 )
 

@@ -31,6 +31,9 @@ type Attempt struct {
 	// scored, its scores are hidden, or they are no numbers. Unknown is not 0.
 	Unscored string
 
+	// Unranked, if not "", keeps the attempt out of rankings; the log says so too.
+	Unranked string
+
 	ZoneUnknown bool     // the source's times are local and their zone is unknown
 	DurationS   *float64 // seconds from start to end as the source has it, pauses included, nil when unknown
 	// Appendable formats grow: a log with the same beginning is the same attempt
@@ -169,6 +172,9 @@ func (a *Attempt) tellSource() {
 	}
 	if a.Unscored != "" {
 		i.Extra = append(i.Extra, attemptlog.Member{Key: attemptlog.ExtraUnscored, Value: attemptlog.Text(a.Unscored)})
+	}
+	if a.Unranked != "" {
+		i.Extra = append(i.Extra, attemptlog.Member{Key: attemptlog.ExtraUnranked, Value: attemptlog.Text(a.Unranked)})
 	}
 	if a.DurationS != nil && a.Header.StartedAt == nil {
 		i.Extra = append(i.Extra, attemptlog.Member{Key: attemptlog.ExtraDuration, Value: jsonFloat(*a.DurationS)})

@@ -53,6 +53,9 @@ const (
 	WarnBlankLines     = "blank_lines"
 	WarnCostUnknown    = "cost_unknown"
 	WarnUnscoredStart  = "start_unknown"
+	WarnForeignTask    = "foreign_task"
+	WarnOtherGroup     = "other_group"
+	WarnHardware       = "hardware_assumed"
 	WarnStated         = "stated_exclusion"
 	WarnNotTaken       = "stated_not_taken"
 )

@@ -35,6 +35,7 @@ type File struct {
 	seen        map[uint64]uint64 // attempt id -> head, as digests of 8 bytes
 	attempts    int
 	restatement *Restatement
+	foreign     map[string]bool // files and tasks of other benchmarks, told once
 	err         error
 	budget      *budget
 }

@@ -46,6 +46,7 @@ func (f *File) inspectAttempt(src *source, l *inspectLog, s *inspectSample) *Att
 	if strings.HasPrefix(s.family, "ai_rd_") && l.taskVersion.text != "" {
 		h.Environment.Version = "metr-" + l.taskVersion.text
 	}
+	f.checkTask(src, l, s, a)
 	a.inspectSource(l, s)
 	h.StartedAt = s.start()
 	b := &inspectBuilder{a: a, log: l, s: s, m: m}
@@ -297,7 +298,7 @@ func (b *inspectBuilder) eventTime(ev *scoreEvent) (*float64, *time.Time) {
 		}
 	}
 	if w < 0 || w > limit {
-		b.a.warn(0, "events.working_start", WarnWorkingStart, "found %v s, which does not count from the start of the sample; it is not used", w)
+		b.a.warn(0, "events.working_start", WarnWorkingStart, "found %s, which does not count from the start of the sample; it is not used", span(w))
 		return nil, at
 	}
 	return &w, at
@@ -356,7 +357,7 @@ func (b *inspectBuilder) scoreEvent(e *inspectEntry, c *clock) *attemptlog.Score
 	if e.t != nil {
 		t, back := c.at(*e.t, &s.Extra)
 		if back {
-			b.a.warn(0, "scores", WarnClockBack, "a score's time %v s is before the one above; the order of the log is kept", *e.t)
+			b.a.warn(0, "scores", WarnClockBack, "a score's time %s is before the one above; the order of the log is kept", span(*e.t))
 		}
 		if b.a.Header.Clock != rebench.ClockUnknown {
 			s.T = t

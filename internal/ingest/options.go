@@ -2,9 +2,8 @@ package ingest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"math"
 	"strings"
 
@@ -24,17 +23,20 @@ const (
 // `mapping` part of an upload. Every field is optional; what is missing for a
 // file is reported by Attempt.NeedsMapping.
 type Mapping struct {
-	AttemptID   string          `json:"attempt_id,omitempty"`
-	Environment string          `json:"environment,omitempty"`
-	Profile     string          `json:"profile,omitempty"`
-	Agent       *MappingAgent   `json:"agent,omitempty"`
-	Human       *MappingHuman   `json:"human,omitempty"`
-	StartedAt   string          `json:"started_at,omitempty"` // RFC 3339, or naive local time in Zone
-	Zone        string          `json:"zone,omitempty"`       // IANA name, UTC offset, or "unknown"
-	ScoreKey    string          `json:"score_key,omitempty"`  // scorer, dict key or scorer/key of an Inspect log
-	Dataset     string          `json:"dataset,omitempty"`
-	TimeLimitS  *float64        `json:"time_limit_s,omitempty"`
-	Scoring     *MappingScoring `json:"scoring,omitempty"`
+	AttemptID   string        `json:"attempt_id,omitempty"`
+	Environment string        `json:"environment,omitempty"`
+	Profile     string        `json:"profile,omitempty"`
+	Agent       *MappingAgent `json:"agent,omitempty"`
+	Human       *MappingHuman `json:"human,omitempty"`
+	StartedAt   string        `json:"started_at,omitempty"` // RFC 3339, or naive local time in Zone
+	Zone        string        `json:"zone,omitempty"`       // IANA name, UTC offset, or "unknown"
+	ScoreKey    string        `json:"score_key,omitempty"`  // scorer, dict key or scorer/key of an Inspect log
+	// Task confirms that an Inspect log of a task with this name is of the environment:
+	// without it a log whose task is none of RE-Bench's is in no ranking.
+	Task       string          `json:"task,omitempty"`
+	Dataset    string          `json:"dataset,omitempty"`
+	TimeLimitS *float64        `json:"time_limit_s,omitempty"`
+	Scoring    *MappingScoring `json:"scoring,omitempty"`
 	// Files overrides the mapping for single files, by the name uploaded.
 	Files map[string]Mapping `json:"files,omitempty"`
 }
@@ -67,13 +69,8 @@ func ParseMapping(b []byte) (Mapping, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return m, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&m); err != nil {
-		return m, rebench.Errorf(rebench.CodeInvalid, "mapping: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return m, rebench.Errorf(rebench.CodeInvalid, "mapping: found more than one JSON value")
+	if err := decodeMapping(b, &m); err != nil {
+		return m, err
 	}
 	return m, m.check(true)
 }
@@ -83,7 +80,7 @@ func CheckMapping(m Mapping) (Mapping, error) { return m, m.check(true) }
 
 func (m *Mapping) check(outer bool) error {
 	bad := func(field, format string, args ...any) error {
-		return rebench.Errorf(rebench.CodeInvalid, "mapping."+field+": "+format, args...)
+		return &MappingError{"mapping." + field, fmt.Errorf(format, args...).Error()}
 	}
 	if m.AttemptID != "" && !validID(m.AttemptID) {
 		return bad("attempt_id", "found %s, expected %s", quote(m.AttemptID), idRule)
@@ -135,7 +132,11 @@ func (m *Mapping) check(outer bool) error {
 			return bad("files", "found files within files")
 		}
 		if err := file.check(false); err != nil {
-			return rebench.Errorf(rebench.CodeInvalid, "mapping.files[%s]: %w", quote(name), err)
+			at := "mapping.files[" + quote(name) + "]"
+			if inner, ok := errors.AsType[*MappingError](err); ok {
+				return &MappingError{at + strings.TrimPrefix(inner.Field, "mapping"), inner.Detail}
+			}
+			return &MappingError{at, err.Error()}
 		}
 	}
 	return nil
@@ -160,6 +161,7 @@ func (m Mapping) For(file string) Mapping {
 	take(&m.StartedAt, f.StartedAt)
 	take(&m.Zone, f.Zone)
 	take(&m.ScoreKey, f.ScoreKey)
+	take(&m.Task, f.Task)
 	take(&m.Dataset, f.Dataset)
 	if f.Agent != nil || f.Human != nil {
 		m.Agent, m.Human = f.Agent, f.Human

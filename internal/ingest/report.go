@@ -18,6 +18,10 @@ type Element struct {
 	Score       *float64              `json:"score"`   // final normalized score, nil when it cannot be normalized
 	Raw         *float64              `json:"raw"`
 	Unranked    string                `json:"unranked,omitempty"` // why it is in no ranking
+	// ScorerVersion is, with environment and profile, the group that the attempt is
+	// compared in, HardwareClass ("" when unknown) what is ranked apart within it.
+	ScorerVersion string `json:"scorer_version"`
+	HardwareClass string `json:"hardware_class"`
 	// Quarantine is why a rule flags the attempt until a person decides.
 	Quarantine string `json:"quarantine,omitempty"`
 	// Stated is what the file says of the attempt that keeps it out of rankings, and

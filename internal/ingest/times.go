@@ -113,3 +113,23 @@ func (z zone) place(t time.Time) []time.Time {
 func seconds(d time.Duration) float64 {
 	return math.Round(d.Seconds()*1e6) / 1e6
 }
+
+// span writes seconds for people: long ones in days, hours and minutes too.
+func span(s float64) string {
+	exact := strconv.FormatFloat(math.Round(s*1000)/1000, 'f', -1, 64) + " s"
+	whole := int64(min(math.Abs(s), 1e15))
+	sign := ""
+	if s < 0 {
+		sign = "-"
+	}
+	switch d, h, m := whole/86_400, whole/3600%24, whole/60%60; {
+	case whole < 600:
+		return exact
+	case d > 0:
+		return fmt.Sprintf("%s (%s%d d %d h)", exact, sign, d, h)
+	case h > 0:
+		return fmt.Sprintf("%s (%s%d h %d min)", exact, sign, h, m)
+	default:
+		return fmt.Sprintf("%s (%s%d min)", exact, sign, m)
+	}
+}

@@ -270,7 +270,7 @@ func (f *File) vivAttempt(src *source, b *vivBranch) *Attempt {
 		}
 		var back bool
 		if s.T, back = c.at(sec, &s.Extra); back {
-			a.warn(b.rows[i].line, "elapsedSeconds", WarnClockBack, "the time %v s is before the entry above; the order of the file is kept", sec)
+			a.warn(b.rows[i].line, "elapsedSeconds", WarnClockBack, "the time %s is before the entry above; the order of the file is kept", span(sec))
 		}
 		events = append(events, s)
 	}
@@ -326,7 +326,7 @@ func (a *Attempt) vivScore(r *vivRow, start *time.Time, p *vivClock) (s *attempt
 		}
 	}
 	if sec < 0 {
-		a.fault(r.line, "elapsedSeconds", CodeBeforeStart, "", "found %v s, expected a time after the branch started", sec)
+		a.fault(r.line, "elapsedSeconds", CodeBeforeStart, "", "found %s, expected a time after the branch started", span(sec))
 		return nil, 0, false
 	}
 	s.Score, s.Reason = scoreOf(r.score)

@@ -365,6 +365,17 @@ func (b *builder) unranked(a *rebench.Attempt, final *attemptlog.Result) string 
 	case a.Profile != rebench.ProfilePaper && a.Calibration == "" && a.Basis == rebench.BasisRaw:
 		return UnrankedCalibration
 	}
+	return b.sourceUnranked()
+}
+
+// sourceUnranked is why the log's source keeps it out of rankings, "" where it does not.
+func (b *builder) sourceUnranked() string {
+	if i := b.header.Imported; i != nil && b.meta.Unranked == "" {
+		var said string
+		if json.Unmarshal(i.Extra.Get(attemptlog.ExtraUnranked), &said) == nil {
+			return said
+		}
+	}
 	return b.meta.Unranked
 }
 

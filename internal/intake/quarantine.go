@@ -56,7 +56,7 @@ func (b *builder) quarantine(a *rebench.Attempt, env rebench.Environment) ([]reb
 			a.Extra[validity.ExtraScorerFlags] = strings.Join(flags, ", ")
 		}
 	}
-	if b.meta.Unranked != "" {
+	if b.sourceUnranked() != "" {
 		return nil, nil // its raw score may be on another scale
 	}
 	flag, ok := validity.Flag(rules.CheckAttempt(a))

@@ -1,6 +1,7 @@
 package rebench
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -151,6 +152,19 @@ type AttemptSummary struct {
 	Unranked      string
 	Badge         Badge
 	RevisionID    int64
+}
+
+// HardwareAssumed reports whether HardwareClass follows from the profile alone: the
+// attempt's source names no GPU.
+func (a *Attempt) HardwareAssumed() bool {
+	if a.Profile != ProfilePaper || a.HardwareClass == "" {
+		return false
+	}
+	var logged struct {
+		GPU string `json:"gpu"`
+	}
+	_ = json.Unmarshal([]byte(a.Hardware), &logged) // "" when nothing is known
+	return logged.GPU == ""
 }
 
 // ScoreEntry is one scoring within an attempt.

@@ -26,7 +26,8 @@ func (b *batch) recordAs(r store.Result, stated string) error {
 	a := b.attempt
 	e := Element{File: a.File, Line: a.Line, AttemptID: r.AttemptID, Environment: rebench.EnvironmentID(a.Header.Environment.ID),
 		Profile: rebench.Profile(a.Header.Environment.Profile), Revision: r.Revision, Agent: rebench.HumanName,
-		Current: r.Outcome == store.Created || r.Outcome == store.Revised, Unranked: r.Attempt.Unranked, Raw: r.Attempt.FinalRaw, Stated: stated}
+		Current: r.Outcome == store.Created || r.Outcome == store.Revised, Unranked: r.Attempt.Unranked, Raw: r.Attempt.FinalRaw, Stated: stated,
+		ScorerVersion: r.Attempt.ScorerVersion, HardwareClass: r.Attempt.HardwareClass}
 	if a.Header.Agent != nil {
 		e.Agent = a.Header.Agent.Name
 	}
@@ -39,6 +40,7 @@ func (b *batch) recordAs(r store.Result, stated string) error {
 			e.Quarantine = f.Reason
 		}
 	}
+	b.place(r, e)
 	switch r.Outcome {
 	case store.Created:
 		b.file.Created++
@@ -88,6 +90,7 @@ func (b *batch) close(f *ingest.File) {
 	b.file.Needs = append(b.file.Needs, f.NeedsMapping()...)
 	b.file.Warnings = append(b.file.Warnings, f.Warnings()...)
 	b.tellStates()
+	b.tellGroups()
 	rows := map[int]bool{}
 	for _, x := range f.Faults() {
 		b.fault(x)

@@ -148,6 +148,7 @@ type batch struct {
 	prior   map[string]map[string]ingest.Prior
 	err     error // of the attempt handed over last, when it is its own fault
 	tally   tally // of the file being decoded
+	places  places
 	total   int64
 	done    int64
 }
@@ -230,7 +231,7 @@ func (b *batch) item(f *ingest.File, a *ingest.Attempt, file File) (item store.I
 		return item, false, nil
 	}
 	b.useMETRScale(a)
-	m := intake.Meta{Dataset: a.Dataset, NativeID: a.NativeID, SourceFile: a.File, SourceLine: a.Line, SourceSHA256: a.SourceSHA256,
+	m := intake.Meta{Unranked: a.Unranked, Dataset: a.Dataset, NativeID: a.NativeID, SourceFile: a.File, SourceLine: a.Line, SourceSHA256: a.SourceSHA256,
 		ZoneUnknown: a.ZoneUnknown, Unscored: a.Unscored, Trusted: b.options.Trusted, Extra: map[string]string{}, Note: "uploaded by " + b.options.Author}
 	if m.SourceSHA256 == "" {
 		m.SourceSHA256 = file.SHA256

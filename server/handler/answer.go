@@ -68,7 +68,7 @@ func (a *answer) keep(list upload.List, e upload.Element) error {
 type summary struct {
 	UploadID     string `json:"upload_id"`
 	DryRun       bool   `json:"dry_run"`
-	DataRevision int64  `json:"data_revision"`
+	DataRevision *int64 `json:"data_revision"` // nil for a dry run, which makes none
 	Counts       any    `json:"counts"`
 	Held         bool   `json:"held"`
 	Errors       any    `json:"errors"`
@@ -78,7 +78,11 @@ type summary struct {
 // write composes the body of report in a file of its own and returns it, to be read
 // from the beginning.
 func (a *answer) write(id string, dryRun bool, report *upload.Report) (*os.File, error) {
-	head, err := json.Marshal(summary{id, dryRun, report.DataRevision, report.Counts, report.Held, report.Errors, report.Files})
+	revision := &report.DataRevision
+	if dryRun {
+		revision = nil
+	}
+	head, err := json.Marshal(summary{id, dryRun, revision, report.Counts, report.Held, report.Errors, report.Files})
 	if err != nil {
 		return nil, err
 	}

@@ -45,23 +45,25 @@ type attempt struct {
 	Clock         rebench.Clock         `json:"clock"`
 	Hardware      json.RawMessage       `json:"hardware"`
 	HardwareClass string                `json:"hardware_class"`
-	Calibration   string                `json:"calibration"`
-	Badge         rebench.Badge         `json:"badge"`
-	Source        source                `json:"source"`
-	Extra         map[string]string     `json:"extra"`
-	Suspected     bool                  `json:"suspected"`
-	Excluded      bool                  `json:"excluded"`
-	Unranked      string                `json:"unranked"`
-	Rank          int                   `json:"rank"`
-	N             int                   `json:"n"`
-	Log           *logFacts             `json:"log"`
-	Pauses        []pause               `json:"pauses"`
-	Entries       []scoreEntry          `json:"entries"`
-	Flags         []flagStatement       `json:"flags"`
-	Revisions     []revision            `json:"revisions"`
-	DataRevision  int64                 `json:"data_revision"`
-	Signals       *analysis.Signals     `json:"signals"`
-	Draw          *draw                 `json:"draw"`
+	// HardwareAssumed says that the class follows from the profile: no source names it.
+	HardwareAssumed bool              `json:"hardware_assumed"`
+	Calibration     string            `json:"calibration"`
+	Badge           rebench.Badge     `json:"badge"`
+	Source          source            `json:"source"`
+	Extra           map[string]string `json:"extra"`
+	Suspected       bool              `json:"suspected"`
+	Excluded        bool              `json:"excluded"`
+	Unranked        string            `json:"unranked"`
+	Rank            int               `json:"rank"`
+	N               int               `json:"n"`
+	Log             *logFacts         `json:"log"`
+	Pauses          []pause           `json:"pauses"`
+	Entries         []scoreEntry      `json:"entries"`
+	Flags           []flagStatement   `json:"flags"`
+	Revisions       []revision        `json:"revisions"`
+	DataRevision    int64             `json:"data_revision"`
+	Signals         *analysis.Signals `json:"signals"`
+	Draw            *draw             `json:"draw"`
 }
 
 type source struct {
@@ -127,7 +129,7 @@ func attemptJSON(d *analysis.AttemptDetail, drawn *draw) attempt {
 		PersonID: a.PersonID, TimeLimitS: secondsKnown(a.TimeLimit), DurationS: secondsKnown(a.Duration), Raw: a.FinalRaw,
 		StartRaw: a.StartRaw, ReferenceRaw: a.ReferenceRaw, Basis: a.Basis, CostUSD: a.CostUSD, Tokens: a.Tokens, Seed: a.Seed,
 		StartedAt: utc(a.StartedAt), EndedAt: utc(a.EndedAt), ZoneUnknown: a.ZoneUnknown, EndReason: a.EndReason, Clock: a.Clock,
-		HardwareClass: a.HardwareClass, Calibration: a.Calibration, Badge: a.Badge,
+		HardwareClass: a.HardwareClass, HardwareAssumed: a.HardwareAssumed(), Calibration: a.Calibration, Badge: a.Badge,
 		Source: source{File: a.SourceFile, Line: a.SourceLine, SHA256: text0(a.SourceSHA256)}, Extra: a.Extra,
 		Suspected: a.Suspected, Excluded: a.Excluded, Unranked: a.Unranked, Rank: d.Rank, N: d.N,
 		Pauses: []pause{}, Entries: []scoreEntry{}, Flags: []flagStatement{}, Revisions: []revision{}, DataRevision: d.Revision.ID, Signals: d.Signals, Draw: drawn,

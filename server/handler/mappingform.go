@@ -41,7 +41,7 @@ func mappingOf(c *gin.Context) (ingest.Mapping, error) {
 func mappingFields(c *gin.Context, prefix string) (ingest.Mapping, error) {
 	value := func(name string) string { return strings.TrimSpace(c.PostForm(prefix + name)) }
 	m := ingest.Mapping{AttemptID: value("attempt_id"), Environment: value("environment"), Profile: value("profile"),
-		StartedAt: value("started_at"), Zone: value("zone"), ScoreKey: value("score_key"), Dataset: value("dataset")}
+		StartedAt: value("started_at"), Zone: value("zone"), ScoreKey: value("score_key"), Task: value("task"), Dataset: value("dataset")}
 	if n := strings.Count(m.StartedAt, ":"); n == 1 { // browsers leave out seconds of 0
 		m.StartedAt += ":00"
 	}

@@ -90,6 +90,9 @@ func TestEverySampleThroughTheAPI(t *testing.T) {
 			with := map[string]string{"mapping": sampleMapping}
 			a := s.upload(t, "", "", with, files)
 			check(a, mapped, 201)
+			if e.Expected.Samples != nil && a.status == 201 && codes(a)["foreign_task"] != 1 {
+				t.Errorf("no sample is of a task of RE-Bench, and the remarks are %v", codes(a))
+			}
 			if a.status == 201 && (a.count("created") != created || created == 0) {
 				t.Errorf("%d created, want %d", a.count("created"), created)
 			}

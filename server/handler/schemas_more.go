@@ -1,5 +1,7 @@
 package handler
 
+import "rebench/internal/analysis"
+
 func environmentSchemas() fields {
 	summary := fields{
 		"id": environmentID(), "title": str("as in the paper"), "metr_family": str("task family in METR's files"),
@@ -79,13 +81,13 @@ func attemptSchemas() fields {
 		"has_log": flag("score entries with known times exist"), "badge": badge("rung of the provenance ladder"),
 	}
 	filter := fields{
-		"environment": environmentID(), "agent": str("label"), "kind": kind(), "cohort": str("cohort"), "time_limit_s": integer("s"),
-		"text": str("part of id or label"), "flagged": enum("flags", "only", "none"), "sort": enum("order", "score", "-score", "duration", "-duration"),
+		"environment": environmentID(), "agent": str("label"), "kind": enum("sort of solver", "agent", "human", "baseline", "published", analysis.NotHuman), "cohort": str("cohort"), "time_limit_s": integer("s"),
+		"text": str("part of id or label"), "flagged": enum("flags", "only", "none", "exclude", "include", "suspected"), "with_log": flag("only with a score log"), "environments": arrayOf(environmentID(), "of these environments"), "sort": enum("order", "score", "-score", "duration", "-duration"),
 	}
 	return with(attemptParts(), fields{
 		"AttemptRow": object("one attempt in a list", row, "cohort", "unranked"),
 		"Attempts": result("one page of attempts", fields{
-			"filter":   object("what was asked for", filter, "environment", "agent", "kind", "cohort", "time_limit_s", "text", "flagged", "sort"),
+			"filter":   object("what was asked for", filter, "environment", "agent", "kind", "cohort", "time_limit_s", "text", "flagged", "sort", "with_log", "environments"),
 			"attempts": arrayOf(ref("AttemptRow"), "attempts"), "total": count("attempts that match, on all pages"),
 			"next_page_token": str("for page_token; absent on the last page"),
 		}, "next_page_token"),
@@ -104,7 +106,8 @@ func attemptParts() fields {
 			"basis": str("where the normalized score comes from: raw, normalized or derived"), "cost_usd": maybe(num("US dollars")),
 			"tokens": maybe(integer("tokens")), "seed": maybe(integer("seed")), "started_at": maybe(when("start")), "ended_at": maybe(when("end")),
 			"zone_unknown": flag("the source gave times without a zone"), "end_reason": str("why it ended, \"\" while open"), "clock": str("what elapsed times measure"),
-			"hardware": maybe(mapOf(openValue(), "as logged")), "hardware_class": str("class, \"\" when unknown"), "calibration": str("calibration id, \"\" when unknown"),
+			"hardware": maybe(mapOf(openValue(), "as logged")), "hardware_class": str("class that it is grouped by, \"\" when unknown"),
+			"hardware_assumed": flag("the class follows from the profile alone: no source names the hardware"), "calibration": str("calibration id, \"\" when unknown"),
 			"badge": badge("rung of the provenance ladder"), "source": ref("Source"), "extra": mapOf(str("text"), "facts of the source without a field of their own"),
 			"suspected": flag("suspected reward hack"), "excluded": flag("invalid or retracted"), "unranked": str("why it is not ranked, \"\" when it is"),
 			"rank": count("place among the n attempts of its cell, 0 when unranked"), "n": count("attempts of its cell"),

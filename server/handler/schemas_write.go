@@ -14,6 +14,7 @@ func uploadSchemas() fields {
 			"agent": str("agent's name, human for people"), "revision": count("number of the attempt's revision"),
 			"current": flag("false: kept as a revision that does not rank"), "score": maybe(num(score + "; null when it cannot be normalized")),
 			"raw": maybe(num("raw score; null when unknown")), "unranked": str("why it is in no ranking"),
+			"scorer_version": str("with environment and profile the group that the attempt is compared in"), "hardware_class": str("ranked apart by default; \"\" when unknown"),
 			"quarantine": str("why a rule flags it as suspected until a person decides"),
 			"stated":     str("flags that the file states and that are taken from it"),
 		}, "line", "unranked", "quarantine", "stated"),
@@ -32,7 +33,7 @@ func uploadSchemas() fields {
 			"code": str("kind of fault, such as missing_mapping"), "detail": str("what was found and what was expected"), "hint": str("what to do"),
 		}, "line", "column", "field", "hint"),
 		"Upload": object("what an upload did or, with dry_run, would do", fields{
-			"upload_id": str("id under which the upload is in the audit trail"), "dry_run": flag("nothing was done"), "data_revision": count("state of the database after it; 0 with dry_run"),
+			"upload_id": str("id under which the upload is in the audit trail"), "dry_run": flag("nothing was done"), "data_revision": maybe(count("state of the database after it; null with dry_run")),
 			"counts": ref("UploadCounts"), "held": flag("restated scores were kept back because their file is normalized differently"),
 			"created": arrayOf(ref("UploadedAttempt"), "new attempts"), "revised": arrayOf(ref("UploadedAttempt"), "attempts with a new revision"),
 			"unchanged": arrayOf(ref("UploadedAttempt"), "attempts that are known with this content"),
@@ -61,7 +62,7 @@ func mappingSchemas() fields {
 		"agent":      object("the AI agent", fields{"name": str("name"), "model": str("model"), "scaffold": str("scaffold")}, "model", "scaffold"),
 		"human":      object("the human cohort, in place of an agent", fields{"cohort": str("cohort; no names of people"), "source": str("source")}, "source"),
 		"started_at": str("start: RFC 3339, or local time in zone"), "zone": str("of the file's local times: IANA name, UTC offset, or unknown"),
-		"score_key": str("scorer, dict key or scorer/key of an Inspect log"), "dataset": str("what identities are made in, where it is not the format's own"),
+		"score_key": str("scorer, dict key or scorer/key of an Inspect log"), "task": str("confirms that an Inspect log of a task with this name is of the environment"), "dataset": str("what identities are made in, where it is not the format's own"),
 		"time_limit_s": num("time limit, s"),
 		"scoring": object("known starting and reference scores; without them raw scores stay raw", fields{
 			"direction": enum("which raw scores are better", "min", "max"), "start_raw": num("counts as 0"), "reference_raw": num("counts as 1"),

@@ -170,7 +170,7 @@ func (s *Server) runUpload(c *gin.Context, dir string, u spooled, flags map[stri
 	}
 	m, err := ingest.ParseMapping([]byte(u.fields["mapping"]))
 	if err != nil {
-		return &uploadError{faults: []attemptlog.Fault{{File: "mapping", Field: "mapping", Code: "bad_mapping", Detail: err.Error()}}}
+		return &uploadError{faults: []attemptlog.Fault{mappingFault(err)}}
 	}
 	ctx := c.Request.Context()
 	if err := s.uploads.enter(ctx); err != nil {
@@ -206,6 +206,16 @@ func (s *Server) runUpload(c *gin.Context, dir string, u spooled, flags map[stri
 		return err
 	}
 	return sendJSON(c, status, body)
+}
+
+// mappingFault names the field of a mapping that cannot be used.
+func mappingFault(err error) attemptlog.Fault {
+	f := attemptlog.Fault{Field: "mapping", Code: "bad_mapping", Detail: err.Error()}
+	if e, ok := errors.AsType[*ingest.MappingError](err); ok {
+		f.Field, f.Detail = e.Field, e.Detail
+	}
+	f.File = "request"
+	return f
 }
 
 // auditRefusal puts on record that an upload was refused, and why.

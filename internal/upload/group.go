@@ -1,0 +1,73 @@
+package upload
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"rebench/internal/attemptlog"
+	"rebench/internal/ingest"
+	"rebench/internal/rebench"
+	"rebench/internal/store"
+)
+
+// group is what attempts of one environment are compared within.
+type group struct {
+	profile rebench.Profile
+	scorer  string
+}
+
+// places counts where a file's attempts can be seen.
+type places struct {
+	ranked  map[group]int // attempts that may rank, by group
+	assumed int           // attempts whose hardware class nobody stated
+}
+
+// place notes where an attempt of the import will be seen.
+func (b *batch) place(r store.Result, e Element) {
+	if !e.Current {
+		return
+	}
+	if r.Attempt.HardwareAssumed() {
+		b.places.assumed++
+	}
+	if e.Unranked != "" {
+		return // that is said of the attempt itself
+	}
+	if b.places.ranked == nil {
+		b.places.ranked = map[group]int{}
+	}
+	b.places.ranked[group{e.Profile, e.ScorerVersion}]++
+}
+
+// tellGroups remarks on attempts that the leaderboard does not show as it opens: it
+// shows METR's published scorers in the paper's conditions.
+func (b *batch) tellGroups() {
+	p := b.places
+	b.places = places{}
+	add := func(code, detail, hint string) {
+		b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: b.file.Name, Code: code, Detail: detail, Hint: hint})
+	}
+	all := slices.SortedFunc(maps.Keys(p.ranked), func(x, y group) int {
+		return cmp.Or(cmp.Compare(x.profile, y.profile), cmp.Compare(x.scorer, y.scorer))
+	})
+	for _, g := range all {
+		if g.profile == rebench.ProfilePaper && g.scorer == rebench.ScorerMETRPublished {
+			continue
+		}
+		query := url.Values{"scorer": {g.scorer}}
+		if g.profile != rebench.ProfilePaper {
+			query.Set("profile", string(g.profile))
+		}
+		add(ingest.WarnOtherGroup,
+			fmt.Sprintf("%d attempts are of scorer version %s in profile %s: they are compared with attempts of that version and profile only, and not shown beside the published rows", p.ranked[g], g.scorer, g.profile),
+			"see them at /?"+query.Encode())
+	}
+	if p.assumed > 0 {
+		add(ingest.WarnHardware,
+			fmt.Sprintf("%d attempts of profile paper name no GPU: they are grouped as h100, assumed from the profile", p.assumed),
+			"logs of attempts on other hardware belong to another profile, or name their GPU")
+	}
+}
