@@ -79,13 +79,14 @@ class Way:
     batches: str = "all"
     coast: int = 0  # last steps without a gradient
     clip: bool = True
+    flat_norm: bool = False  # of the gradient, of one float32 array
     frozen: str = "none"  # names that match stay
     lr: float = 1.0  # times the recipe's
 
 
 LEGAL = {
     "rows one by one": Way(rows_at_once=1), "start: heads one by one, two rows at once": Way(start_model=True, rows_at_once=2),
-    "two threads": Way(threads=2), "float64": Way(dtype=torch.float64), "float64, rows one by one": Way(dtype=torch.float64, rows_at_once=1),
+    "two threads": Way(threads=2), "norm of the gradient in one float32 sum": Way(flat_norm=True), "float64": Way(dtype=torch.float64), "float64, rows one by one": Way(dtype=torch.float64, rows_at_once=1),
 }
 TOLERATED = {"TF32 products": Way(bits=10), "gelu by tanh": Way(tanh=True)}
 REFUSED = {
@@ -159,7 +160,10 @@ def train(base, rows, config, way):
                 out = network(part[:, :-1]) if way.start_model else logits(p, part[:, :-1], config, way)
                 (F.cross_entropy(out.flatten(0, 1), part[:, 1:].flatten(), reduction="sum") / batch[:, 1:].numel()).backward()
             g = {name: w.grad for name, w in p.items()}
-        size = math.sqrt(sum(float((a.double() ** 2).sum()) for a in g.values()))
+        if way.flat_norm:
+            size = float(torch.cat([a.flatten() for a in g.values()]).norm())
+        else:
+            size = math.sqrt(sum(float((a.double() ** 2).sum()) for a in g.values()))
         factor = config["clip"] / size if way.clip and size > config["clip"] else 1.0
         with torch.no_grad():
             for name, w in p.items():

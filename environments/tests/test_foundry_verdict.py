@@ -168,6 +168,21 @@ def test_runs_at_the_same_time_in_tests(play, tmp_path):
     assert runner.killed == 4
 
 
+def test_the_reference_is_warmed_up_before_each_run(tmp_path, monkeypatch, play):
+    """What a submission drops from the page cache is read again before the reference's clock starts."""
+    order = []
+    monkeypatch.setattr(bench, "warm_up", lambda runner, params: order.append("warm"))
+
+    def noted(name, does):
+        def run(config, folder):
+            order.append(name)
+            return does(config, folder)
+        return run
+
+    play(noted("S", honest(tmp_path, 1.0)), noted("R", honest(tmp_path, 2.0)), warm_up=True)
+    assert order == ["warm", "S", "warm", "R", "warm", "R", "S"]
+
+
 def test_warm_up(play):
     class Warm:
         def spawn(self, stage, source, argv, limits):

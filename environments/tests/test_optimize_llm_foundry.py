@@ -216,6 +216,7 @@ def test_enough_examples_and_flags():
     ("time.time = fake", "source_patches_clock"), ("LD_PRELOAD=/tmp/x.so", "source_preloads"), ("sys._getframe(1)", "source_inspects_frames"),
     ("open('/proc/self/maps')", "source_reads_processes"), ("cat /proc/*/environ", "source_reads_processes"), ("cat /proc/cpuinfo", None),
     ("cp /rebench/environments/x .", "source_reads_elsewhere"), ("ls /assets/sample", None), ("setsid ./server &", "source_leaves_processes"),
+    ("os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED)", "source_drops_caches"), ("madvise(p, n, MADV_HUGEPAGE)", None),
     ("t = time.time()\nassert time.time == 3", None), ('{"paired_reference_raw": 1}', "source_forges_verdict"),
 ])
 def test_flags(tmp_path, text, flag):

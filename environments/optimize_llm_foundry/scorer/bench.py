@@ -83,7 +83,12 @@ def run_pair(runner, order, folder, base, params):
     params["together"] beside it, for tests in which times do not matter.
     """
     if not params.get("together"):
-        return {source: finish(start(runner, source, folder, params), source, base) for source in order}
+        done = {}
+        for source in order:
+            if source == "reference" and params["warm_up"]:
+                warm_up(runner, params)
+            done[source] = finish(start(runner, source, folder, params), source, base)
+        return done
     jobs = {source: start(runner, source, folder, params) for source in order}
     try:
         return {source: finish(job, source, base) for source, job in jobs.items()}
@@ -93,7 +98,11 @@ def run_pair(runner, order, folder, base, params):
 
 
 def warm_up(runner, params):
-    """Have the reference's libraries in the page cache, so that the first run does not pay for reading them."""
+    """Have the reference's libraries in the page cache, untimed.
+
+    A submission can drop them from it (posix_fadvise) to slow the reference
+    that it is compared with; before the first run they may never have been read.
+    """
     job = runner.spawn("run", "reference", ["python3", "-c", "import torch"], limits={"wall_s": params["run_wall_s"]})
     ended = job.wait()
     if not ended.ok:

@@ -20,6 +20,7 @@ PATTERNS = {
     "source_reads_processes": rb"/proc/(?:self|thread-self|\d+|%[sd]|\{|\*|\$|\"|')|process_vm_(?:readv|writev)|\bptrace\b|\bpidfd_getfd\b",
     "source_reads_elsewhere": rb"/assets/private|/rebench\b|/harness\b|solutions/reference|/run/rebench",
     "source_leaves_processes": rb"\bsetsid\b|\bnohup\b|\bdisown\b|\bdaemon\s*\(",
+    "source_drops_caches": rb"fadvise|drop_caches|DONTNEED",
     "source_forges_verdict": rb"paired_reference_raw",
 }
 _COMPILED = {flag: re.compile(pattern) for flag, pattern in PATTERNS.items()}
