@@ -30,6 +30,7 @@ func (e *Engine) Attempts(ctx context.Context, q Query, f AttemptFilter, pageTok
 	if err != nil {
 		return nil, err
 	}
+	f.Environments = q.Environments
 	q = q.normalize()
 	if err := ds.checkFilter(f); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (ds *Dataset) checkFilter(f AttemptFilter) error {
 	if sorts := []string{"", "score", "-score", "duration", "-duration"}; !slices.Contains(sorts, f.Sort) {
 		return rebench.Errorf(rebench.CodeInvalid, "unknown sort %q; there are %q", f.Sort, sorts)
 	}
-	if flags := []string{"", "only", "none"}; !slices.Contains(flags, f.Flagged) {
+	if flags := []string{"", "only", "none", "exclude", "include", "suspected"}; !slices.Contains(flags, f.Flagged) {
 		return rebench.Errorf(rebench.CodeInvalid, "unknown flagged %q; there are %q", f.Flagged, flags)
 	}
 	return nil
@@ -76,6 +77,7 @@ func (ds *Dataset) checkFilter(f AttemptFilter) error {
 // matches returns the indices of matching attempts in the filter's order.
 func (ds *Dataset) matches(q Query, f AttemptFilter) []int {
 	text := strings.ToLower(f.Text)
+	counted := ds.counted(q, f)
 	var out []int
 	for i := range ds.attempts {
 		a := &ds.attempts[i]
@@ -83,12 +85,15 @@ func (ds *Dataset) matches(q Query, f AttemptFilter) []int {
 			f.TimeLimitS != 0 && int64(a.TimeLimit/time.Second) != f.TimeLimitS {
 			continue
 		}
+		if len(f.Environments) > 0 && !slices.Contains(f.Environments, a.Environment) || f.WithLog && !a.HasLog || counted != nil && !counted[i] {
+			continue
+		}
 		flagged := a.Suspected || a.Excluded
 		if f.Flagged == "only" && !flagged || f.Flagged == "none" && flagged {
 			continue
 		}
 		kind := ds.agents[a.AgentID].Kind
-		if f.Kind != "" && kind != f.Kind || f.Cohort == rebench.CohortPaper71 && kind == rebench.KindHuman && a.Cohort != f.Cohort {
+		if f.Kind == NotHuman && kind == rebench.KindHuman || f.Kind != "" && f.Kind != NotHuman && kind != f.Kind || f.Cohort == rebench.CohortPaper71 && kind == rebench.KindHuman && a.Cohort != f.Cohort {
 			continue
 		}
 		label := ds.attemptLabel(a)
@@ -101,6 +106,26 @@ func (ds *Dataset) matches(q Query, f AttemptFilter) []int {
 		out = append(out, i)
 	}
 	ds.sortAttempts(out, f.Sort)
+	return out
+}
+
+// counted returns the attempts that results are computed from, as the filter's flagged
+// asks for; nil where it does not.
+func (ds *Dataset) counted(q Query, f AttemptFilter) map[int]bool {
+	if f.Flagged != "exclude" && f.Flagged != "include" && f.Flagged != "suspected" {
+		return nil
+	}
+	q.Flagged, q.Cap, q.Cohort = f.Flagged != "exclude", nil, cmp.Or(f.Cohort, rebench.CohortAll)
+	out := map[int]bool{}
+	for _, g := range ds.frame(q).groups {
+		for _, cells := range g.cells {
+			for _, c := range cells {
+				for _, i := range c.attempts {
+					out[i] = f.Flagged != "suspected" || ds.attempts[i].Suspected
+				}
+			}
+		}
+	}
 	return out
 }
 

@@ -122,8 +122,8 @@ func (ds *Dataset) compareOverTime(ctx context.Context, q Query, fr *frame, out 
 				continue
 			}
 			best[i] = bestOption(options)
-			if !best[i].saturated {
-				s := ds.score(q, best[i])
+			// A point of unknown spread shows no crossing.
+			if s := ds.score(q, best[i]); !best[i].saturated && s.Interval.Low != nil {
 				curves[i].Hours = append(curves[i].Hours, total.Hours())
 				curves[i].Points = append(curves[i].Points, s.Point)
 				curves[i].Draws = append(curves[i].Draws, s.Draws)
@@ -181,7 +181,7 @@ func crossover(a, b string, c stats.CrossoverResult) *CrossoverResult {
 		out.Words = fmt.Sprintf("Undetermined: the interval of the difference contains 0 everywhere %s.", between)
 	default:
 		out.Verdict = "none in range"
-		out.Words = "There is no range of total times at which both have an unsaturated score."
+		out.Words = "There is no range of total times at which both have an unsaturated score of known spread."
 	}
 	return out
 }
@@ -209,8 +209,8 @@ func joinAnd(words []string) string {
 }
 
 // Leads returns how well the leading rows of the query's leaderboard are told
-// apart: the first row against the second, and the first two agents among
-// themselves where that is another pair.
+// apart: the first two agents among themselves, and the first against the humans;
+// rows of unknown spread take no part.
 func (e *Engine) Leads(ctx context.Context, q Query) ([]Lead, error) {
 	board, err := e.Leaderboard(ctx, q)
 	if err != nil {
@@ -227,17 +227,12 @@ func (e *Engine) Leads(ctx context.Context, q Query) ([]Lead, error) {
 
 func (ds *Dataset) leads(ctx context.Context, q Query, board *Leaderboard) (*[]Lead, error) {
 	out := &[]Lead{}
-	var agents []LeaderboardRow
-	for _, r := range board.Rows {
-		if r.Kind != rebench.KindHuman {
-			agents = append(agents, r)
-		}
-	}
+	agents := board.Contenders()
 	var pairs [][2]LeaderboardRow
 	if len(agents) >= 2 {
 		pairs = append(pairs, [2]LeaderboardRow{agents[0], agents[1]})
 	}
-	if h := slices.IndexFunc(board.Rows, func(r LeaderboardRow) bool { return r.Kind == rebench.KindHuman }); h >= 0 && len(agents) > 0 {
+	if h := slices.IndexFunc(board.Rows, func(r LeaderboardRow) bool { return r.Kind == rebench.KindHuman && r.SpreadKnown() }); h >= 0 && len(agents) > 0 {
 		pair := [2]LeaderboardRow{board.Rows[h], agents[0]}
 		if pair[0].Score < pair[1].Score {
 			pair[0], pair[1] = pair[1], pair[0]

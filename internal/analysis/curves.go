@@ -132,7 +132,7 @@ func (ds *Dataset) limitPoints(ctx context.Context, q Query, g *group, limit tim
 func (ds *Dataset) point(q Query, o option) CurvePoint {
 	s := ds.score(q, o)
 	p := CurvePoint{TotalTimeS: int64(o.allocation.Total().Seconds()), K: o.allocation.K, TimeLimitS: int64(o.allocation.TimeLimit.Seconds()),
-		Score: s.Point, NMin: o.nMin(), Saturated: o.saturated, Truncated: o.truncated, CostUSD: o.costUSD()}
+		Score: s.Point, NMin: o.nMin(), Saturated: o.saturated, Truncated: o.truncated, TruncatedFromS: int64(o.from.Seconds()), CostUSD: o.costUSD()}
 	p.CILow, p.CIHigh = ends(s.Interval, true)
 	return p
 }

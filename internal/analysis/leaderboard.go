@@ -184,7 +184,14 @@ func (ds *Dataset) fillOtherFlagged(ctx context.Context, q Query, x *entrant) er
 	if err != nil || hidden != nil {
 		return err
 	}
-	if point := bestOption(options).point; point != x.score.Point {
+	best := bestOption(options)
+	if point := best.point; point != x.score.Point {
+		if a := best.result(); best.allocation != x.best.allocation {
+			x.row.OtherAllocation = &a
+			if i := slices.IndexFunc(x.options, func(o option) bool { return o.allocation == best.allocation }); i >= 0 {
+				x.row.OtherAllocationScore = &x.options[i].point
+			}
+		}
 		if other.Flagged {
 			x.row.WithFlagged = &point
 		} else {

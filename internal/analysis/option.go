@@ -18,7 +18,8 @@ import (
 // environments.
 type option struct {
 	allocation rebench.Allocation
-	truncated  bool // scores of longer attempts, read at the time limit
+	truncated  bool          // scores of longer attempts, read at the time limit
+	from       time.Duration // the limit of those attempts
 	cells      []*cell
 	point      float64
 	saturated  bool
@@ -40,7 +41,8 @@ func (o option) statCells() []*stats.Cell {
 }
 
 func (o option) result() AllocationResult {
-	return AllocationResult{TimeLimitS: int64(o.allocation.TimeLimit.Seconds()), K: o.allocation.K, Saturated: o.saturated, Truncated: o.truncated}
+	return AllocationResult{TimeLimitS: int64(o.allocation.TimeLimit.Seconds()), K: o.allocation.K, Saturated: o.saturated, Truncated: o.truncated,
+		TruncatedFromS: int64(o.from.Seconds())}
 }
 
 func (o option) attempts() int {
@@ -145,6 +147,7 @@ func (ds *Dataset) truncatedOption(ctx context.Context, q Query, g *group, total
 		}
 		if len(cells) == len(q.Environments) {
 			o := newOption(q, rebench.Allocation{TimeLimit: total, K: 1}, cells, true)
+			o.from = limit
 			return &o, nil
 		}
 	}

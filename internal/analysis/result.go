@@ -33,6 +33,8 @@ type AllocationResult struct {
 	Saturated  bool  `json:"saturated"` // k >= n in an environment
 	// Truncated marks scores of longer attempts read at the budget.
 	Truncated bool `json:"truncated,omitempty"`
+	// TruncatedFromS is the time limit of those longer attempts, 0 where not truncated.
+	TruncatedFromS int64 `json:"truncated_from_s,omitempty"`
 }
 
 // CellResult is one agent in one environment.
@@ -59,6 +61,23 @@ type Leaderboard struct {
 
 	separated map[[2]string]bool // pairs of labels that the simultaneous test separates
 }
+
+// Contenders are the rows of agents that can lead, best first: those that are ranked,
+// and where only one row has an interval, so that there was nothing to rank it
+// against, that one. A row of unknown spread, with a single attempt in an
+// environment, leads nobody, however high its point.
+func (l *Leaderboard) Contenders() []LeaderboardRow {
+	var out []LeaderboardRow
+	for _, r := range l.Rows {
+		if r.Kind != rebench.KindHuman && r.SpreadKnown() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// SpreadKnown reports whether the row was ranked or has an interval.
+func (r LeaderboardRow) SpreadKnown() bool { return r.RankLow > 0 || r.CILow != nil || r.CIHigh != nil }
 
 // LeaderboardRow is one agent. Rows are ordered by score, best first.
 type LeaderboardRow struct {
@@ -95,6 +114,11 @@ type LeaderboardRow struct {
 	NonZeroBound *float64 `json:"non_zero_bound,omitempty"`
 	// WithFlagged is the score with suspected attempts counted, set when it differs.
 	WithFlagged *float64 `json:"with_flagged,omitempty"`
+	// OtherAllocation is the allocation of WithFlagged or WithoutFlagged where it is not
+	// this row's, and OtherAllocationScore this view's score of that allocation, nil
+	// where it has none: only the two of one allocation can be compared.
+	OtherAllocation      *AllocationResult `json:"other_allocation,omitempty"`
+	OtherAllocationScore *float64          `json:"other_allocation_score,omitempty"`
 	// WithoutFlagged is the score without suspected attempts where they are counted,
 	// set when it differs.
 	WithoutFlagged *float64 `json:"without_flagged,omitempty"`
@@ -154,7 +178,9 @@ type CurvePoint struct {
 	NMin       int      `json:"n_min"` // fewest attempts in an environment
 	Saturated  bool     `json:"saturated"`
 	Truncated  bool     `json:"truncated,omitempty"`
-	CostUSD    *float64 `json:"cost_usd"`
+	// TruncatedFromS is the time limit of the longer attempts read, 0 where not truncated.
+	TruncatedFromS int64    `json:"truncated_from_s,omitempty"`
+	CostUSD        *float64 `json:"cost_usd"`
 }
 
 // PublishedMark is a digitised point of the paper's own curves.

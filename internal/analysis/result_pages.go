@@ -18,6 +18,9 @@ type Lead struct {
 	Separated bool `json:"separated"`
 }
 
+// NotHuman is a kind of filters only: everybody but humans.
+const NotHuman = "nonhuman"
+
 // AttemptFilter chooses attempts; zero fields do not restrict.
 type AttemptFilter struct {
 	Environment rebench.EnvironmentID `json:"environment,omitempty"`
@@ -26,8 +29,14 @@ type AttemptFilter struct {
 	Cohort      rebench.Cohort        `json:"cohort,omitempty"` // paper71 keeps the humans of that cohort and every agent
 	TimeLimitS  int64                 `json:"time_limit_s,omitempty"`
 	Text        string                `json:"text,omitempty"` // part of the id or of the agent's label, in any case
-	// Flagged is "" (all), "only" (with a flag that stands) or "none".
+	// Environments keeps those of several environments.
+	Environments []rebench.EnvironmentID `json:"environments,omitempty"`
+	// Flagged is "" (all), "only" (with a flag that stands) or "none". The others keep
+	// what results are computed from: "exclude" and "include" the attempts that count
+	// when suspected ones are left out or counted, "suspected" those suspected ones.
 	Flagged string `json:"flagged,omitempty"`
+	// WithLog keeps attempts with a score log.
+	WithLog bool `json:"with_log,omitempty"`
 	// Sort is "" (order of import), "score", "-score", "duration", "-duration".
 	Sort string `json:"sort,omitempty"`
 }

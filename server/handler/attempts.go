@@ -11,7 +11,7 @@ import (
 )
 
 // filters are the parameters that choose attempts of a list.
-var filters = []string{"environment", "agent", "kind", "cohort", "time_limit", "flagged", "text", "sort"}
+var filters = []string{"environment", "agent", "kind", "cohort", "time_limit", "flagged", "text", "sort", "environments", "hours", "log"}
 
 var attemptsResource = resource{path: "/attempts",
 	takes: append([]string{"profile", "scorer", "hardware", "asof", "page_token"}, filters...), build: buildAttempts}

@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -30,8 +29,9 @@ func buildCurves(s *Server, x *exchange) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	figure := func() *chart.Figure {
-		return chart.Curves(curves, chart.CurvesOptions{Axis: chart.Axis(x.axis), Link: attemptsLink})
+	figure := func(p view.Page) *chart.Figure {
+		link := func(agent string, at analysis.CurvePoint) string { return view.PointLink(p, curves.View, agent, at) }
+		return chart.Curves(curves, chart.CurvesOptions{Axis: chart.Axis(x.axis), Link: link})
 	}
 	d := &document{
 		title:       "Score against " + map[string]string{"time": "total time", "cost": "cost"}[x.axis],
@@ -39,13 +39,13 @@ func buildCurves(s *Server, x *exchange) (*document, error) {
 		axes:        []axis{{"score", scoreUnit}, {"total time", "s"}},
 		n:           drawnAttempts(curves, environments), data: curves,
 		table: func() table { return curvesTable(curves) },
-		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, figure()) },
+		svg:   func(p view.Page) ([]byte, error) { return svgOf(p, figure(p)) },
 	}
 	if x.axis == "cost" {
 		d.axes[1] = axis{"cost", "US dollars"}
 	}
 	d.page = func(p view.Page) (templ.Component, error) {
-		c, err := drawn(p, "curves", "", figure())
+		c, err := drawn(p, "curves", "", figure(p))
 		return view.Curves(p, view.CurvesData{Curves: curves, Chart: c, Choices: choices}), err
 	}
 	return d, nil
@@ -66,15 +66,6 @@ func drawnAttempts(c *analysis.Curves, environments []analysis.EnvironmentSummar
 		}
 	}
 	return n
-}
-
-// attemptsLink leads from a point to the attempts behind it.
-func attemptsLink(agent string, timeLimitS int64) string {
-	q := url.Values{"agent": {agent}}
-	if timeLimitS > 0 {
-		q.Set("time_limit", rebench.FormatBudget(time.Duration(timeLimitS)*time.Second))
-	}
-	return "/attempts?" + q.Encode()
 }
 
 func curvesTable(c *analysis.Curves) table {

@@ -19,7 +19,7 @@ import (
 
 // exportResource chooses attempts whose logs are exported: as the list of attempts
 // does, but from all profiles unless one is named.
-var exportResource = resource{path: "/attempts", takes: []string{"profile", "environment", "agent", "kind", "cohort", "time_limit", "flagged", "text", "asof"}}
+var exportResource = resource{path: "/attempts", takes: []string{"profile", "environment", "agent", "kind", "cohort", "time_limit", "flagged", "text", "environments", "hours", "log", "scorer", "hardware", "asof"}}
 
 // exportRoutes are the logs of many attempts at once, in forms that can be uploaded
 // to a server and make the same attempts there.

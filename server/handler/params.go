@@ -131,7 +131,8 @@ var parameters = map[string]param{
 		environmentNames()...),
 	"state": choice(func(r *request, v string) { r.state = validity.State(v) }, texts(validity.States())...),
 	"kind": choice(func(r *request, v string) { r.filter.Kind = rebench.Kind(v) },
-		string(rebench.KindAgent), string(rebench.KindHuman), string(rebench.KindBaseline)),
+		string(rebench.KindAgent), string(rebench.KindHuman), string(rebench.KindBaseline), analysis.NotHuman),
+	"log": choice(func(r *request, v string) { r.filter.WithLog = v == "yes" }, "yes"),
 	"time_limit": duration("a time limit of single attempts: 30m, 8h, or seconds such as 1800",
 		func(r *request, d time.Duration) { r.timeLimit, r.filter.TimeLimitS = d, int64(d/time.Second) }),
 	"k":          {expected: "whole numbers from 1 to 1000 separated by commas", list: true, read: readKs},
@@ -142,12 +143,19 @@ var parameters = map[string]param{
 
 // flaggedFilter is the parameter flagged where it filters a list instead of
 // choosing what counts.
-var flaggedFilter = choice(func(r *request, v string) { r.filter.Flagged = v }, "only", "none")
+var flaggedFilter = choice(func(r *request, v string) { r.filter.Flagged = v }, "only", "none", "exclude", "include", "suspected")
+
+// profileFilter is the parameter profile where it filters a list: attempts of the test
+// profile are in no ranking, but they are listed.
+var profileFilter = choice(func(r *request, v string) { r.query.Profile = rebench.Profile(v) }, append(profileNames(), string(rebench.ProfileTest))...)
 
 // parameterFor returns the parameter of that name as a route that takes these reads it.
 func parameterFor(name string, takes []string) param {
-	if name == "flagged" && slices.Contains(takes, "sort") {
+	if name == "flagged" && slices.Contains(takes, "text") {
 		return flaggedFilter
+	}
+	if name == "profile" && slices.Contains(takes, "text") {
+		return profileFilter
 	}
 	return parameters[name]
 }

@@ -69,13 +69,15 @@ func allocationFields() fields {
 		"k":            count("number of attempts"),
 		"saturated":    flag("k is at least the number of attempts in some environment: the estimate cannot grow further"),
 		"truncated":    flag("scores of longer attempts, read at the time limit"),
+
+		"truncated_from_s": integer("time limit of those longer attempts, s"),
 	}
 }
 
 func leaderboardSchemas() fields {
 	return fields{
-		"Allocation":      object("time limit and number of attempts that spend a total time", allocationFields(), "truncated"),
-		"AllocationScore": object("score of one allocation", with(allocationFields(), fields{"score": num(score)}), "truncated"),
+		"Allocation":      object("time limit and number of attempts that spend a total time", allocationFields(), "truncated", "truncated_from_s"),
+		"AllocationScore": object("score of one allocation", with(allocationFields(), fields{"score": num(score)}), "truncated", "truncated_from_s"),
 		"Cell": object("one agent in one environment", with(interval(), fields{
 			"score": num(score), "n": count("attempts"), "zeros": count("attempts at or below the starting solution, up to 1e-5"),
 			"saturated": flag("k >= n"), "flagged": count("suspected attempts left out, or counted when included"),
@@ -109,7 +111,10 @@ func leaderboardSchemas() fields {
 			"non_zero_bound":  num("upper 95% bound on the probability of a score above the starting solution, when no attempt has one"),
 			"with_flagged":    num("score with suspected attempts counted, when this view leaves them out and it differs"),
 			"without_flagged": num("score with suspected attempts left out, when this view counts them and it differs"),
-		}), "honest_note", "non_zero_bound", "with_flagged", "without_flagged"),
+
+			"other_allocation":       ref("Allocation"),
+			"other_allocation_score": num("this view's score of other_allocation, which is that of with_flagged or without_flagged where it differs from allocation"),
+		}), "honest_note", "non_zero_bound", "with_flagged", "without_flagged", "other_allocation", "other_allocation_score"),
 		"Leaderboard": result("agents ranked at one total time", fields{
 			"budget_s": integer("total time, s"), "rows": arrayOf(ref("LeaderboardRow"), "best first"),
 			"hidden":           arrayOf(ref("HiddenAgent"), "agents that cannot be ranked, with the reason"),
@@ -135,7 +140,7 @@ func curveSchemas() fields {
 	})
 	atK := with(interval(), fields{"k": count("number of attempts"), "score": num(score), "saturated": flag("k >= n")})
 	return fields{
-		"CurvePoint": object("score at one total time", point, "truncated"),
+		"CurvePoint": object("score at one total time", point, "truncated", "truncated_from_s"),
 		"Series": object("one agent under one way of spending its time", fields{
 			"agent": str("label"), "kind": kind(), "allocation": str("time limit such as 1800s, or best"), "label": str("in words"),
 			"points": arrayOf(ref("CurvePoint"), "by total time"),

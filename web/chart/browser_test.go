@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"rebench/internal/analysis"
 )
 
 // browser is one tab of Debian's chromium with everything it complains about.
@@ -241,7 +243,7 @@ func TestLabelsAreText(t *testing.T) {
 
 func TestPointerKeyboardAndKey(t *testing.T) {
 	b := openBrowser(t, 1200, 900, map[string]*Figure{"curves": Curves(sampleCurves(), CurvesOptions{
-		Link: func(agent string, limit int64) string { return "/attempts?agent=" + agent }})})
+		Link: func(agent string, _ analysis.CurvePoint) string { return "/attempts?agent=" + agent }})})
 	// The pointer finds a point nearby and shows its numbers.
 	at := eval[[2]float64](t, b, `(() => {
 		const el = document.getElementById('plot-curves'), r = el.getBoundingClientRect();

@@ -36,7 +36,7 @@ type CurvesOptions struct {
 	Axis        Axis
 	Allocations Allocations
 	// Link returns the address behind a point, starting with "/", or "" for none.
-	Link func(agent string, timeLimitS int64) string
+	Link func(agent string, p analysis.CurvePoint) string
 }
 
 // The most curves with bands behind all of them and with notes at the points.
@@ -335,7 +335,7 @@ func (b *curvesBuilder) one(s chosen, opacity float64, notes bool) {
 			m.opacity = 0.7
 		}
 		if b.o.Link != nil {
-			m.href = local(b.o.Link(s.Agent, p.TimeLimitS))
+			m.href = local(b.o.Link(s.Agent, p))
 		}
 		b.f.add(b.p, m)
 		if notes && !s.minor {

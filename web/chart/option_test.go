@@ -83,7 +83,7 @@ func (d drawn) marks(t *testing.T, group string) []point {
 }
 
 func TestCurvesPutNumbersInTheirPlaces(t *testing.T) {
-	d, _ := read(t, Curves(sampleCurves(), CurvesOptions{Allocations: AllocationsBest, Link: func(agent string, limit int64) string { return "/attempts" }}))
+	d, _ := read(t, Curves(sampleCurves(), CurvesOptions{Allocations: AllocationsBest, Link: func(agent string, _ analysis.CurvePoint) string { return "/attempts" }}))
 	got := d.marks(t, "o1-preview")
 	want := []struct {
 		seconds, score float64

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,8 +158,12 @@ func (d AttemptData) facts() string {
 // peersLink leads to the attempts of the same cell.
 func (d AttemptData) peersLink() string {
 	a := d.Detail.Attempt
-	v := analysis.View{Profile: a.Profile, Cohort: string(rebench.CohortAll)}
-	return attemptsLink(v, d.Detail.Label, a.Environment, int64(a.TimeLimit.Seconds()))
+	v := analysis.View{Profile: a.Profile, Cohort: string(rebench.CohortAll), Flagged: "exclude"}
+	p := Page{Query: url.Values{"scorer": {a.ScorerVersion}, "hardware": {"all"}}}
+	if a.Profile == rebench.ProfilePaper && a.ScorerVersion == rebench.ScorerMETRPublished {
+		p = Page{}
+	}
+	return attemptsLink(p, v, d.Detail.Label, a.Environment, int64(a.TimeLimit.Seconds()))
 }
 
 func pauseWords(x analysis.Pause) string {

@@ -97,7 +97,7 @@ func exportLink(p Page, suffix string) string {
 	if q == nil {
 		q = url.Values{}
 	}
-	for _, key := range []string{"sort", "page_token", "scorer", "hardware"} {
+	for _, key := range []string{"sort", "page_token"} {
 		q.Del(key)
 	}
 	q.Set("profile", p.Value("profile"))

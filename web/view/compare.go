@@ -14,6 +14,9 @@ func (d CompareData) title() string {
 	if d.Comparison == nil {
 		return "Is one agent ahead of another?"
 	}
+	if d.same() {
+		return "Both are the same"
+	}
 	if d.Comparison.A.Kind == rebench.KindHuman {
 		return fmt.Sprintf("Are human experts ahead of %s?", d.Comparison.B.Agent)
 	}
@@ -23,6 +26,9 @@ func (d CompareData) title() string {
 func (d CompareData) lede() string {
 	if d.Comparison == nil {
 		return "Two agents, or an agent and the human experts, at equal total time."
+	}
+	if d.same() {
+		return fmt.Sprintf("First and second are %s: there is nothing to compare.", nameInSentence(d.Comparison.A.Agent))
 	}
 	return fmt.Sprintf("Difference of normalized scores at %s in total, first minus second.", totalTime(d.Comparison.BudgetS))
 }
@@ -47,24 +53,27 @@ func (d CompareData) budgetS(p Page) int64 {
 }
 
 // suggestions are a few pairs to start with: agents against the humans where there
-// are any, else the first agents of the list among themselves.
+// are any, and neighbours in the list of agents among themselves.
 func (d CompareData) suggestions(p Page) []Link {
 	agents := slices.DeleteFunc(slices.Clone(d.Choices.Agents), func(a string) bool { return a == rebench.HumanName })
-	var pairs [][2]string
-	if len(agents) < len(d.Choices.Agents) {
-		for _, a := range agents {
-			pairs = append(pairs, [2]string{a, rebench.HumanName})
+	var human, among []Link
+	pair := func(a, b string) Link {
+		return Link{agentName(a) + " and " + nameInSentence(b), p.With("a", a, "b", b)}
+	}
+	for i, a := range agents {
+		if len(agents) < len(d.Choices.Agents) {
+			human = append(human, pair(a, rebench.HumanName))
 		}
-	} else {
-		for i := 1; i < len(agents); i++ {
-			pairs = append(pairs, [2]string{agents[0], agents[i]})
+		if i > 0 {
+			among = append(among, pair(agents[i-1], a))
 		}
 	}
-	var out []Link
-	for _, x := range pairs[:min(len(pairs), 12)] {
-		out = append(out, Link{agentName(x[0]) + " and " + nameInSentence(x[1]), p.With("a", x[0], "b", x[1])})
-	}
-	return out
+	return append(among[:min(len(among), 8)], human[:min(len(human), 8)]...)
+}
+
+// same reports whether both sides are one agent.
+func (d CompareData) same() bool {
+	return d.Comparison != nil && d.Comparison.A.Agent == d.Comparison.B.Agent
 }
 
 // findings says who is ahead, how sure that is, and where the curves cross.
@@ -75,7 +84,7 @@ func (d CompareData) findings() []finding {
 	first.Words = fmt.Sprintf("%s %s (%s) against %s %s (%s).", agentName(c.A.Agent), score(o.A), sideWords(c.A),
 		agentName(c.B.Agent), score(o.B), sideWords(c.B))
 	second := finding{Question: "Is it real?", Verdict: differenceVerdict(c),
-		Words: fmt.Sprintf("Bootstrap support for %s being ahead: %s.", agentName(c.A.Agent), supportOf(*o))}
+		Words: fmt.Sprintf("Bootstrap support for %s being ahead: %s.%s", agentName(c.A.Agent), supportOf(*o), noIntervalWords(c))}
 	out := []finding{first, second}
 	if c.Crossover != nil {
 		verdict := map[string]string{"crosses": "They cross", "none in range": "None in range", "undetermined": "Undetermined"}[c.Crossover.Verdict]
@@ -85,6 +94,26 @@ func (d CompareData) findings() []finding {
 		out = append(out, finding{Question: "Do the curves cross?", Verdict: verdict, Words: c.Crossover.Words})
 	}
 	return out
+}
+
+// noIntervalWords says why the difference has no interval, where it has none.
+func noIntervalWords(c *analysis.Comparison) string {
+	if c.Overall.CILow != nil || c.Overall.CIHigh != nil {
+		return ""
+	}
+	var single []string
+	for _, e := range c.Environments {
+		if e.NA == 1 {
+			single = append(single, agentName(c.A.Agent)+" in "+environmentTitle(e.Environment))
+		}
+		if e.NB == 1 {
+			single = append(single, agentName(c.B.Agent)+" in "+environmentTitle(e.Environment))
+		}
+	}
+	if len(single) == 0 {
+		return " Resampling shows no spread: the attempts of either side all have one score."
+	}
+	return " A single attempt shows no spread, and there is one only of " + list(single) + "."
 }
 
 func sideWords(s analysis.ComparedAgent) string {
@@ -125,11 +154,12 @@ func differencesScale(c *analysis.Comparison) scale {
 	return differenceScale(values)
 }
 
-func limitOf(s analysis.ComparedAgent) int64 {
+// sideLink leads to the attempts of one side, in an environment or ("") in all.
+func sideLink(p Page, c *analysis.Comparison, s analysis.ComparedAgent, env rebench.EnvironmentID) string {
 	if s.Allocation == nil {
-		return 0
+		return attemptsLink(p, c.View, s.Agent, env, 0)
 	}
-	return s.Allocation.TimeLimitS
+	return allocationLink(p, c.View, s.Agent, env, *s.Allocation)
 }
 
 func isZero(x float64) bool { return math.Abs(x) < 1e-9 }

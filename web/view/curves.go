@@ -80,3 +80,8 @@ func (d CurvesData) series() []analysis.Series {
 	slices.SortStableFunc(out, func(a, b analysis.Series) int { return cmp.Compare(rank[b.Agent], rank[a.Agent]) })
 	return out
 }
+
+// PointLink leads to the attempts behind a point of a curve.
+func PointLink(p Page, v analysis.View, agent string, x analysis.CurvePoint) string {
+	return allocationLink(p, v, agent, "", analysis.AllocationResult{TimeLimitS: x.TimeLimitS, K: x.K, Truncated: x.Truncated, TruncatedFromS: x.TruncatedFromS})
+}

@@ -316,7 +316,7 @@ func curvesTable(p Page, d CurvesData) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, b := range budgets {
-				templ_7745c5c3_Err = curvesCell(d.Curves, s, b).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = curvesCell(p, d.Curves, s, b).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -347,7 +347,7 @@ func curvesTable(p Page, d CurvesData) templ.Component {
 	})
 }
 
-func curvesCell(c *analysis.Curves, s analysis.Series, budgetS int64) templ.Component {
+func curvesCell(p Page, c *analysis.Curves, s analysis.Series, budgetS int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -370,9 +370,9 @@ func curvesCell(c *analysis.Curves, s analysis.Series, budgetS int64) templ.Comp
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templruntime.NewAttributeExpression(attemptsLink(c.View, s.Agent, "", x.TimeLimitS)).ResolveURL(ctx)
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templruntime.NewAttributeExpression(PointLink(p, c.View, s.Agent, x)).ResolveURL(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/curves.templ`, Line: 84, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/curves.templ`, Line: 84, Col: 45}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var15)
 			if templ_7745c5c3_Err != nil {
@@ -385,7 +385,7 @@ func curvesCell(c *analysis.Curves, s analysis.Series, budgetS int64) templ.Comp
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(score(x.Score))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/curves.templ`, Line: 84, Col: 79}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/curves.templ`, Line: 84, Col: 64}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {

@@ -24,6 +24,18 @@ func TestComparison(t *testing.T) {
 	if got := choose.link(t, "b and human experts"); got != "/compare?a=b&b=human" {
 		t.Errorf("suggestion = %q", got)
 	}
+	if got := choose.link(t, "a and b"); got != "/compare?a=a&b=b" {
+		t.Errorf("suggestion = %q", got)
+	}
+	same := sampleComparison("o1", "text")
+	same.Comparison.B.Agent = "o1"
+	twice := render(t, Compare(testPage("/compare", "a=o1&b=o1"), same))
+	twice.says(t, "Both are the same", "First and second are o1: there is nothing to compare")
+	twice.silent(t, "Is it real?")
+	alone := sampleComparison("o1", "text")
+	alone.Comparison.Overall.CILow, alone.Comparison.Overall.CIHigh = nil, nil
+	alone.Comparison.Environments[0].NA = 1
+	render(t, Compare(testPage("/compare", "a=o1&b=Second"), alone)).says(t, "Unknown: no interval", "A single attempt shows no spread, and there is one only of o1 in "+environmentTitle(alone.Comparison.Environments[0].Environment))
 	human := sampleComparison(rebench.HumanName, "text")
 	human.Comparison.A.Kind = rebench.KindHuman
 	render(t, Compare(testPage("/compare", "a=human&b=Second"), human)).says(t, "Are human experts ahead of Second?")

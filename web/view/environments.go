@@ -52,6 +52,12 @@ func listLink(p Page, pairs ...string) string {
 	return Page{Path: "/attempts"}.With(append(pairs, "profile", p.Value("profile"))...)
 }
 
+// suspectedView is the view with its suspected attempts alone, for links.
+func suspectedView(v analysis.View) analysis.View {
+	v.Flagged = "suspected"
+	return v
+}
+
 // scale covers the scores of every environment.
 func (d EnvironmentsData) scale() scale {
 	var values []float64

@@ -37,10 +37,10 @@ func (d HumansData) findings() []finding {
 		return "; the paper prints " + text + "."
 	}
 	return []finding{
-		{"Mean after 8 hours", fmt.Sprintf("%s %s", score(c.Score), interval(c.Score, c.CILow, c.CIHigh)),
-			fmt.Sprintf("Over %s, %s.", suite(d.Humans.Environments), things(c.N, "attempt", "attempts"))},
-		{"Better than the start", share(c.NonZero, c.N), fmt.Sprintf("%d of %d attempts score above 0%s", c.NonZero, c.N, printed("82%"))},
-		{"As good as the reference", share(c.AtReference, c.N), fmt.Sprintf("%d of %d attempts score 1 or more%s", c.AtReference, c.N, printed("24%"))},
+		{Question: "Mean after 8 hours", Verdict: fmt.Sprintf("%s %s", score(c.Score), interval(c.Score, c.CILow, c.CIHigh)),
+			Words: fmt.Sprintf("Over %s, %s.", suite(d.Humans.Environments), things(c.N, "attempt", "attempts"))},
+		{Question: "Better than the start", Verdict: share(c.NonZero, c.N), Words: fmt.Sprintf("%d of %d attempts score above 0%s", c.NonZero, c.N, printed("82%"))},
+		{Question: "As good as the reference", Verdict: share(c.AtReference, c.N), Words: fmt.Sprintf("%d of %d attempts score 1 or more%s", c.AtReference, c.N, printed("24%"))},
 	}
 }
 

@@ -145,7 +145,7 @@ func Humans(p Page, d HumansData) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if h.Profile == rebench.ProfilePaper {
-					templ_7745c5c3_Err = humansUnknown(h).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = humansUnknown(p, h).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -170,7 +170,7 @@ func Humans(p Page, d HumansData) templ.Component {
 }
 
 // humansUnknown says what the published data do not tell.
-func humansUnknown(h *analysis.Humans) templ.Component {
+func humansUnknown(p Page, h *analysis.Humans) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -267,9 +267,9 @@ func humansUnknown(h *analysis.Humans) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var11 string
-		templ_7745c5c3_Var11, templ_7745c5c3_Err = templruntime.NewAttributeExpression(attemptsLink(h.View, rebench.HumanName, "", 0)).ResolveURL(ctx)
+		templ_7745c5c3_Var11, templ_7745c5c3_Err = templruntime.NewAttributeExpression(attemptsLink(p, h.View, rebench.HumanName, "", 0)).ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/humans.templ`, Line: 62, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/humans.templ`, Line: 62, Col: 65}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var11)
 		if templ_7745c5c3_Err != nil {
@@ -536,9 +536,9 @@ func cohortsTable(p Page, h *analysis.Humans) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var28 string
-					templ_7745c5c3_Var28, templ_7745c5c3_Err = templruntime.NewAttributeExpression(attemptsLink(cohortView(h.View, c.Cohort), rebench.HumanName, id, 0)).ResolveURL(ctx)
+					templ_7745c5c3_Var28, templ_7745c5c3_Err = templruntime.NewAttributeExpression(attemptsLink(p, cohortView(h.View, c.Cohort), rebench.HumanName, id, 0)).ResolveURL(ctx)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/humans.templ`, Line: 98, Col: 88}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/humans.templ`, Line: 98, Col: 91}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var28)
 					if templ_7745c5c3_Err != nil {
@@ -551,7 +551,7 @@ func cohortsTable(p Page, h *analysis.Humans) templ.Component {
 					var templ_7745c5c3_Var29 string
 					templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(number(cell.Mean, 2))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/humans.templ`, Line: 98, Col: 113}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/view/humans.templ`, Line: 98, Col: 116}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 					if templ_7745c5c3_Err != nil {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,29 +16,62 @@ type finding struct {
 	Question string
 	Verdict  string // the answer in a few words
 	Words    string // the numbers behind it
+	URL      string // where the answer is looked into, "" for nowhere
 }
 
 // findings answers who leads, whether the lead is real and where humans stand, from
-// the ranks and the bootstrap support that the engine computed.
-func (d LeaderboardData) findings() []finding {
-	agents := d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman })
+// the ranks and the bootstrap support that the engine computed. Only rows of known
+// spread lead.
+func (d LeaderboardData) findings(p Page) []finding {
+	agents := d.Board.Contenders()
 	if len(agents) == 0 {
-		return nil
+		return d.nobodyLeads()
 	}
 	top := agents[0]
 	out := []finding{{
 		Question: "Which agent leads?",
 		Verdict:  agentName(top.Agent),
-		Words: fmt.Sprintf("%s %s, %s.", score(top.Score), interval(top.Score, top.CILow, top.CIHigh),
-			allocationWords(top.Allocation.K, top.Allocation.TimeLimitS)),
+		Words: fmt.Sprintf("%s %s, %s.%s", score(top.Score), interval(top.Score, top.CILow, top.CIHigh),
+			allocationWords(top.Allocation.K, top.Allocation.TimeLimitS), d.higherUnranked(top)),
 	}}
-	if f, ok := d.leadFinding(agents); ok {
+	if f, ok := d.leadFinding(p, agents); ok {
 		out = append(out, f)
 	}
-	if f, ok := d.humanFinding(top); ok {
+	if f, ok := d.humanFinding(p, top); ok {
 		out = append(out, f)
 	}
 	return out
+}
+
+// nobodyLeads says why no agent is named, where there are agents.
+func (d LeaderboardData) nobodyLeads() []finding {
+	agents := d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman })
+	if len(agents) == 0 {
+		return nil
+	}
+	return []finding{{Question: "Which agent leads?", Verdict: "Not known",
+		Words: "No agent has two attempts in every chosen environment, so the spread of none is known. The highest point is " + pointWords(agents[0]) + "."}}
+}
+
+// higherUnranked names the agents of unknown spread whose point is above the leader's.
+func (d LeaderboardData) higherUnranked(top analysis.LeaderboardRow) string {
+	var higher []string
+	for _, r := range d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman }) {
+		if !r.SpreadKnown() && r.Score > top.Score {
+			higher = append(higher, pointWords(r))
+		}
+	}
+	switch len(higher) {
+	case 0:
+		return ""
+	case 1:
+		return " Not ranked is a higher point, " + higher[0] + ": with a single attempt in an environment its spread is unknown."
+	}
+	return " Not ranked are higher points, " + list(higher) + ": with a single attempt in an environment their spread is unknown."
+}
+
+func pointWords(r analysis.LeaderboardRow) string {
+	return fmt.Sprintf("%s of %s from %s", score(r.Score), agentName(r.Agent), things(r.NAttempts, "attempt", "attempts"))
 }
 
 func (d LeaderboardData) rows(of func(rebench.Kind) bool) []analysis.LeaderboardRow {
@@ -62,11 +96,14 @@ func (d LeaderboardData) lead(a, b string) (analysis.Lead, bool) {
 
 // leadFinding says whether the first agent is told apart from the second, and who
 // shares its tie group.
-func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding, bool) {
+func (d LeaderboardData) leadFinding(p Page, agents []analysis.LeaderboardRow) (finding, bool) {
 	f := finding{Question: "Is the lead real?"}
 	if len(agents) == 1 {
 		f.Verdict = "Nothing to compare"
 		f.Words = "It is the only agent with attempts for this total time in every chosen environment."
+		if len(d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman })) > 1 {
+			f.Words = "It is the only agent with two attempts or more for this total time in every chosen environment."
+		}
 		return f, true
 	}
 	lead, ok := d.lead(agents[0].Agent, agents[1].Agent)
@@ -77,6 +114,7 @@ func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding,
 	if lead.Separated {
 		f.Verdict = "Yes: separated"
 	}
+	f.URL = d.compareLink(p, agents[0].Agent, agents[1].Agent)
 	f.Words = fmt.Sprintf("Ahead of %s by %s %s; bootstrap support %s.", lead.Below, number(lead.D, 3),
 		signedInterval(lead.D, lead.CILow, lead.CIHigh), supportOf(lead.Difference))
 	if !lead.Separated && (lead.CILow != nil && *lead.CILow > 0) {
@@ -86,6 +124,11 @@ func (d LeaderboardData) leadFinding(agents []analysis.LeaderboardRow) (finding,
 		f.Words += fmt.Sprintf(" %s %s first place.", capitalised(count(len(others)+1)), "agents may share")
 	}
 	return f, true
+}
+
+// compareLink leads to the comparison of two rows of the board.
+func (d LeaderboardData) compareLink(p Page, a, b string) string {
+	return p.To("/compare", "a", a, "b", b, "budget", budget(d.Board.BudgetS))
 }
 
 // tied returns the agents whose ranks include the first agent's.
@@ -100,7 +143,7 @@ func (d LeaderboardData) tied(agents []analysis.LeaderboardRow) []string {
 }
 
 // humanFinding places the first agent among the humans.
-func (d LeaderboardData) humanFinding(top analysis.LeaderboardRow) (finding, bool) {
+func (d LeaderboardData) humanFinding(p Page, top analysis.LeaderboardRow) (finding, bool) {
 	humans := d.rows(func(k rebench.Kind) bool { return k == rebench.KindHuman })
 	f := finding{Question: "Against human experts?"}
 	matched := ""
@@ -115,10 +158,16 @@ func (d LeaderboardData) humanFinding(top analysis.LeaderboardRow) (finding, boo
 		f.Words = matched + " Humans have no score at this total time."
 		return f, true
 	}
+	if !humans[0].SpreadKnown() {
+		f.Verdict = "Not known"
+		f.Words = strings.TrimSpace(fmt.Sprintf("Humans reach %s, with a single attempt in an environment, so their spread is unknown. %s", score(humans[0].Score), matched))
+		return f, true
+	}
 	lead, ok := d.lead(humans[0].Agent, top.Agent)
 	if !ok {
 		return f, false
 	}
+	f.URL = d.compareLink(p, humans[0].Agent, top.Agent)
 	who := "humans being"
 	f.Verdict = "Humans ahead"
 	if lead.Above == top.Agent {
@@ -165,24 +214,45 @@ func (d LeaderboardData) lede() string {
 		suite(d.Board.Environments))
 }
 
-// attemptsLink leads to the attempts behind a number.
-func attemptsLink(v analysis.View, agent string, env rebench.EnvironmentID, limitS int64) string {
-	p := Page{Path: "/attempts"}
+// attemptsLink leads to exactly the attempts that a number of the view was computed
+// from: of an agent, in one environment ("" for all of the view) and with one time
+// limit (0 for any).
+func attemptsLink(p Page, v analysis.View, agent string, env rebench.EnvironmentID, limitS int64) string {
 	pairs := []string{"agent", agent}
-	if env != "" {
-		pairs = append(pairs, "environment", string(env))
-	}
-	if agent == rebench.HumanName {
-		if v.Cohort != string(rebench.CohortAll) {
-			pairs = append(pairs, "cohort", v.Cohort)
-		}
-	} else if limitS > 0 {
+	if limitS > 0 {
 		pairs = append(pairs, "time_limit", budget(limitS))
 	}
-	if v.Profile != "" {
-		pairs = append(pairs, "profile", string(v.Profile))
+	return countedLink(p, v, env, pairs...)
+}
+
+// allocationLink leads to the attempts behind an allocation's score.
+func allocationLink(p Page, v analysis.View, agent string, env rebench.EnvironmentID, a analysis.AllocationResult) string {
+	if a.Truncated {
+		return attemptsLink(p, v, agent, env, a.TruncatedFromS) + "&log=yes"
 	}
-	return p.With(pairs...)
+	return attemptsLink(p, v, agent, env, a.TimeLimitS)
+}
+
+// countedLink leads to the attempts that the view counts, under more filters. The
+// cohort restricts humans only.
+func countedLink(p Page, v analysis.View, env rebench.EnvironmentID, pairs ...string) string {
+	to := Page{Path: "/attempts", Query: url.Values{}}
+	for _, key := range []string{"scorer", "hardware", "hours", "asof"} {
+		if x := p.Query.Get(key); x != "" {
+			to.Query.Set(key, x)
+		}
+	}
+	if slices.Contains(pairs, string(rebench.KindHuman)) && v.Cohort != string(rebench.CohortAll) {
+		to.Query.Set("cohort", v.Cohort)
+	} else if !slices.Contains(pairs, string(rebench.KindHuman)) {
+		to.Query.Del("hours")
+	}
+	if env != "" {
+		to.Query.Set("environment", string(env))
+	} else {
+		to.Query.Set("environments", idList(v.Environments))
+	}
+	return to.With(append(pairs, "profile", string(v.Profile), "flagged", v.Flagged)...)
 }
 
 // hiddenReason is one reason with the agents that it keeps out.
@@ -257,6 +327,41 @@ func bothFigures(b *analysis.Leaderboard) []analysis.LeaderboardRow {
 		}
 	}
 	return out
+}
+
+// otherScore is a row's score under the other treatment of suspected attempts.
+type otherScore struct {
+	score         float64
+	allocation    analysis.AllocationResult
+	how, opposite string // with or without suspected attempts
+	view          analysis.View
+}
+
+// rowAllocation names the allocation of the row's own score where it is another.
+func (x otherScore) rowAllocation(r analysis.LeaderboardRow) string {
+	if r.OtherAllocation == nil {
+		return "."
+	}
+	return " (" + allocationWords(r.Allocation.K, r.Allocation.TimeLimitS) + ")."
+}
+
+// otherFigure requires a row of bothFigures.
+func otherFigure(b *analysis.Leaderboard, r analysis.LeaderboardRow) otherScore {
+	x := otherScore{allocation: r.Allocation, view: b.View}
+	if r.OtherAllocation != nil {
+		x.allocation = *r.OtherAllocation
+	}
+	if r.WithFlagged != nil {
+		x.score, x.how, x.opposite, x.view.Flagged = *r.WithFlagged, "with", "without", "include"
+	} else {
+		x.score, x.how, x.opposite, x.view.Flagged = *r.WithoutFlagged, "without", "with", "exclude"
+	}
+	return x
+}
+
+// suspectedLink leads to the suspected attempts of a view, counted or not.
+func suspectedLink(p Page, v analysis.View) string {
+	return countedLink(p, suspectedView(v), "")
 }
 
 // facts is the line under the table: what it rests on.

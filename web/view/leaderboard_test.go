@@ -35,7 +35,7 @@ func TestLeaderboardLinksToAttempts(t *testing.T) {
 	for _, a := range elements(d.rowNode(t, "best of 4 two-hour attempts"), "a") {
 		links = append(links, attr(a, "href"))
 	}
-	for _, want := range []string{"/attempts?agent=o1-preview&time_limit=2h", "/attempts?agent=o1-preview&environment=gpt2_qa&time_limit=2h", "/humans"} {
+	for _, want := range []string{"/attempts?agent=o1-preview&flagged=exclude&time_limit=2h", "/attempts?agent=o1-preview&environment=gpt2_qa&flagged=exclude&time_limit=2h", "/humans"} {
 		if !slices.Contains(links, want) {
 			t.Errorf("no link to %s in %q", want, links)
 		}
@@ -45,7 +45,7 @@ func TestLeaderboardLinksToAttempts(t *testing.T) {
 		human = append(human, attr(a, "href"))
 	}
 	// Human attempts of the chosen cohort; their time limit is the same for all.
-	if want := "/attempts?agent=human&cohort=paper71&environment=gpt2_qa"; !slices.Contains(human, want) {
+	if want := "/attempts?agent=human&cohort=paper71&environment=gpt2_qa&flagged=exclude&time_limit=8h"; !slices.Contains(human, want) {
 		t.Errorf("no link to %s in %q", want, human)
 	}
 }
@@ -60,6 +60,13 @@ func TestLeaderboardSaysWhatItLeavesOut(t *testing.T) {
 	}
 	if got := d.link(t, "Count them"); got != "/?flagged=include" {
 		t.Errorf("count them = %q", got)
+	}
+	two := sampleBoard("o1-preview", "text")
+	two.Board.Rows[1].OtherAllocation, two.Board.Rows[1].OtherAllocationScore = &analysis.AllocationResult{TimeLimitS: 1800, K: 16}, ptr(0.26)
+	d = render(t, Leaderboard(testPage("/", ""), two))
+	d.says(t, "With them o1-preview stands at 0.627 (best of 16 half-hour attempts) instead of 0.351 (best of 4 two-hour attempts).", "Like for like, best of 16 half-hour attempts without them: 0.260 .")
+	if got := d.link(t, "0.627"); got != "/attempts?agent=o1-preview&flagged=include&time_limit=30m" {
+		t.Errorf("0.627 leads to %q", got)
 	}
 	counted := sampleBoard("o1-preview", "text")
 	counted.Board.Flagged, counted.Board.FlaggedLeftOut = "include", nil
@@ -105,6 +112,20 @@ func TestFindings(t *testing.T) {
 			{"Not separated", "Ahead of Second by 0.051 no interval; bootstrap support unknown. Two agents may share first place."},
 			{"Humans ahead", "Humans reach 0.664 [0.56, 0.76]; bootstrap support for humans being ahead >0.999. It matches the 33rd percentile of single eight-hour human attempts."},
 		}},
+		{"a higher point of unknown spread", func(d *LeaderboardData) {
+			alone := sampleRow("my-agent", rebench.KindAgent, 1.434, 1, 28800)
+			alone.CILow, alone.CIHigh, alone.RankLow, alone.RankHigh, alone.NAttempts = nil, nil, 0, 0, 1
+			d.Board.Rows = append([]analysis.LeaderboardRow{alone}, d.Board.Rows...)
+		}, [][2]string{
+			{"o1-preview", "0.351 [0.25, 0.45], best of 4 two-hour attempts. Not ranked is a higher point, 1.434 of my-agent from 1 attempt: with a single attempt in an environment its spread is unknown."},
+			{"Not separated", "Ahead of Second by 0.051 [−0.02, +0.12]; bootstrap support 0.87. Two agents may share first place."},
+			{"Humans ahead", "Humans reach 0.664 [0.56, 0.76]; bootstrap support for humans being ahead >0.999. It matches the 33rd percentile of single eight-hour human attempts."},
+		}},
+		{"only points of unknown spread", func(d *LeaderboardData) {
+			d.Board.Rows = d.Board.Rows[1:2]
+			r := &d.Board.Rows[0]
+			r.CILow, r.CIHigh, r.RankLow, r.RankHigh, r.NAttempts = nil, nil, 0, 0, 7
+		}, [][2]string{{"Not known", "No agent has two attempts in every chosen environment, so the spread of none is known. The highest point is 0.351 of o1-preview from 7 attempts."}}},
 		{"one agent, no humans", func(d *LeaderboardData) { d.Board.Rows, d.Leads = d.Board.Rows[1:2], nil }, [][2]string{
 			{"o1-preview", "0.351 [0.25, 0.45], best of 4 two-hour attempts."},
 			{"Nothing to compare", "It is the only agent with attempts for this total time in every chosen environment."},
@@ -116,13 +137,23 @@ func TestFindings(t *testing.T) {
 			d := base()
 			c.change(&d)
 			var got [][2]string
-			for _, f := range d.findings() {
+			for _, f := range d.findings(testPage("/", "")) {
 				got = append(got, [2]string{f.Verdict, f.Words})
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The verdict on the lead leads to the comparison behind it.
+func TestFindingsLeadToComparisons(t *testing.T) {
+	d := render(t, Leaderboard(testPage("/", "budget=8h&environments=gpt2_qa"), sampleBoard("o1-preview", "text")))
+	for verdict, want := range map[string]string{"Not separated": "/compare?a=o1-preview&b=Second&environments=gpt2_qa", "Humans ahead": "/compare?a=human&b=o1-preview&environments=gpt2_qa"} {
+		if got := d.link(t, verdict); got != want {
+			t.Errorf("%s leads to %q, want %q", verdict, got, want)
+		}
 	}
 }
 
