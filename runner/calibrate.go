@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -50,7 +49,7 @@ calibration that fits their scorer, assets, hardware and software.`,
 			}
 			m.progress.done()
 			if g.json {
-				return json.NewEncoder(os.Stdout).Encode(cal)
+				return g.print(os.Stdout, cal)
 			}
 			fmt.Printf("%s: %s (%s): start %s, reference %s\n", cal.ID, env.ID, p.Name, cal.Start, cal.Reference)
 			return nil
@@ -88,7 +87,7 @@ const calibrationTries = 3
 func (m *machine) calibrate(ctx context.Context, env *environment.Environment, p *environment.Profile, assets scoring.Assets, key calibration.Key, runs int, missing bool) (*calibration.Calibration, error) {
 	bar := m.progress.start("calibrating %s (%s)", env.ID, p.Name)
 	defer bar.finish()
-	lock, err := m.locks.Calibrating(ctx, "calibration of "+string(env.ID), func() {
+	lock, err := m.locks.Calibrating(ctx, fmt.Sprintf("calibration of %s (%s)", env.ID, p.Name), func() {
 		m.progress.note("waiting until no attempt and no scoring runs on this machine")
 	})
 	if err != nil {
@@ -115,10 +114,10 @@ func (m *machine) calibrate(ctx context.Context, env *environment.Environment, p
 		cal, err = calibration.Measure(ctx, key, env.Direction, n, run, func(done, of int) {
 			bar.set(float64(done)/float64(of), "run %d of %d", done, of)
 		})
-		if err == nil || cal == nil {
+		if err == nil || cal == nil || try == calibrationTries-1 {
 			break
 		}
-		m.progress.note("%v", err)
+		m.progress.note("%v; measuring again with more runs", err)
 	}
 	if err != nil {
 		return nil, err

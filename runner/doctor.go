@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,7 +43,7 @@ func newDoctorCommand(g *globals) *cobra.Command {
 				}
 			}
 			if g.json {
-				if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"checks": checks}); err != nil {
+				if err := g.print(os.Stdout, map[string]any{"checks": checks}); err != nil {
 					return err
 				}
 			} else {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -43,7 +42,7 @@ func newEnvironmentsCommand(g *globals) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			out, err := g.listEnvironments()
 			if g.json && out != nil {
-				err = errors.Join(json.NewEncoder(os.Stdout).Encode(map[string]any{"environments": out}), err)
+				err = errors.Join(g.print(os.Stdout, map[string]any{"environments": out}), err)
 			} else if out != nil {
 				printEnvironments(out)
 			}

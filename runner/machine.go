@@ -29,6 +29,8 @@ type globals struct {
 	json         bool
 	quiet        bool
 	verbose      bool
+
+	answered bool // a result is on standard output
 }
 
 func (g *globals) logger() *slog.Logger {
@@ -168,7 +170,12 @@ func (m *machine) recover(ctx context.Context) error {
 }
 
 func (m *machine) waitingForCalibration() {
-	m.progress.note("waiting for a calibration on this machine")
+	h, ok := m.locks.Holder()
+	if !ok {
+		m.progress.note("waiting for a calibration on this machine")
+		return
+	}
+	m.progress.note("waiting for the %s on this machine, by the runner with process id %d, since %s", h.Owner, h.PID, h.Since.Local().Format(time.TimeOnly))
 }
 
 // lease takes the devices that a profile asks for.

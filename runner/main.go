@@ -52,13 +52,15 @@ func main() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once; the next run recovers
 	}()
-	err := newRoot().ExecuteContext(ctx)
+	g := &globals{}
+	err := newRootWith(g).ExecuteContext(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
+	status := exitStatus(err, interrupted)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "runner:", err)
+		g.tell(err, status, os.Stdout, os.Stderr)
 	}
-	os.Exit(exitStatus(err, interrupted))
+	os.Exit(status)
 }
 
 func exitStatus(err error, interrupted bool) int {
@@ -106,8 +108,9 @@ func version() string {
 	return v
 }
 
-func newRoot() *cobra.Command {
-	g := &globals{}
+func newRoot() *cobra.Command { return newRootWith(&globals{}) }
+
+func newRootWith(g *globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "runner",
 		Short:         "Run sandboxed attempts at RE-Bench environments and score solutions",
@@ -124,7 +127,7 @@ ended with the reason error; 5 not everything was delivered; 130 interrupted.`,
 	f := root.PersistentFlags()
 	f.StringVar(&g.environments, "environments", "", "directory of the environment packages (default $REBENCH_ENVIRONMENTS, else ./environments)")
 	f.StringVar(&g.stateDir, "state-dir", "", "directory for attempts, calibrations and assets (default $REBENCH_STATE_DIR, else rebench-runner in the user's data directory)")
-	f.BoolVar(&g.json, "json", false, "print JSON for scripts")
+	f.BoolVar(&g.json, "json", false, "print JSON for scripts: the result, or {error, code, exit_status}")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "log what the runner does, as JSON lines on standard error")
 	root.AddCommand(newRunCommand(g), newScoreCommand(g), newCalibrateCommand(g), newDoctorCommand(g), newEnvironmentsCommand(g),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -131,7 +130,7 @@ func (g *globals) push(ctx context.Context, logs []pushable, srv *serverFlags, p
 		if results == nil {
 			results = []pushed{}
 		}
-		if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"logs": results}); err != nil {
+		if err := g.print(os.Stdout, map[string]any{"logs": results}); err != nil {
 			return err
 		}
 	} else {

@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -137,6 +137,9 @@ func (r *runFlags) run(ctx context.Context, g *globals, env string) error {
 	if err := printOutcomes(g, out); err != nil {
 		return err
 	}
+	if r.plan.profile.Name == rebench.ProfileTest {
+		m.progress.note("attempts of the test profile are in no ranking%s", where(r.server.server))
+	}
 	if ctx.Err() != nil {
 		return &exitError{exitInterrupted, errors.New("interrupted")}
 	}
@@ -145,7 +148,7 @@ func (r *runFlags) run(ctx context.Context, g *globals, env string) error {
 
 func printOutcomes(g *globals, out []outcome) error {
 	if g.json {
-		return json.NewEncoder(os.Stdout).Encode(map[string]any{"attempts": out})
+		return g.print(os.Stdout, map[string]any{"attempts": out})
 	}
 	w := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ATTEMPT\tSEED\tEND\tENTRIES\tVALID\tSCORE\tNORMALIZED\tDELIVERED")
@@ -165,6 +168,14 @@ func printOutcomes(g *globals, out []outcome) error {
 		}
 	}
 	return nil
+}
+
+// where says where a server lists attempts of the test profile.
+func where(server string) string {
+	if server == "" {
+		return ""
+	}
+	return "; the server lists them at " + strings.TrimSuffix(server, "/") + "/attempts?profile=test"
 }
 
 func number(x *float64) string {
@@ -192,11 +203,11 @@ func runStatus(out []outcome, deliver bool) error {
 	}
 	switch {
 	case faults > 0:
-		return &exitError{exitAttempt, fmt.Errorf("%d of %d attempts failed", faults, len(out))}
+		return &exitError{exitAttempt, fmt.Errorf("%d of %s failed", faults, things(len(out), "attempt"))}
 	case lacking > 0:
-		return &exitError{exitLacking, fmt.Errorf("%d of %d attempts could not begin on this machine", lacking, len(out))}
+		return &exitError{exitLacking, fmt.Errorf("%d of %s could not begin on this machine", lacking, things(len(out), "attempt"))}
 	case undelivered > 0:
-		return &exitError{exitUndelivered, fmt.Errorf("%d attempts are not delivered; `runner push` goes on", undelivered)}
+		return &exitError{exitUndelivered, fmt.Errorf("%s not delivered; `runner push` goes on", things(undelivered, "attempt"))}
 	}
 	return nil
 }

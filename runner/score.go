@@ -91,7 +91,7 @@ verdict.`,
 				return err
 			}
 			m.progress.done()
-			return v.print(g.json)
+			return v.print(g)
 		},
 	}
 	profileFlag(c, &profile)
@@ -273,9 +273,9 @@ func (s *singleScoring) refused(why *sandbox.RefusedError) (*verdict, error) {
 	return s.verdict(scoring.Outcome{Verdict: scoring.Verdict{Reason: &reason, Message: why.Error()}, ScorerSHA256: sum})
 }
 
-func (v *verdict) print(asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(v)
+func (v *verdict) print(g *globals) error {
+	if g.json {
+		return g.print(os.Stdout, v)
 	}
 	if !v.Valid {
 		reason := "no reason"

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rebench/internal/rebench"
 )
 
 // score runs `runner score --json` and returns the one object it prints.
@@ -115,6 +117,31 @@ func TestScoreRunsSolve(t *testing.T) {
 	}
 }
 
+// isFailure reports whether text is the one JSON document of a failed command.
+func isFailure(text, says string, status int) bool {
+	var f failure
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(&f) == nil && !d.More() && strings.Contains(f.Error, says) && f.Code != "" && f.Code != "internal" && f.ExitStatus == status
+}
+
+// A refused calibration is told once for people and once for scripts.
+func TestFailureAsJSON(t *testing.T) {
+	refused := rebench.Errorf(rebench.CodeConflict, "calibration of toy (test) refused: too noisy")
+	for _, c := range []struct {
+		json, answered bool
+		want           string
+	}{
+		{true, false, `{"error":"calibration of toy (test) refused: too noisy","code":"conflict","exit_status":3}` + "\n"}, {true, true, ""}, {false, false, ""},
+	} {
+		var stdout, stderr strings.Builder
+		(&globals{json: c.json, answered: c.answered}).tell(refused, exitStatus(refused, false), &stdout, &stderr)
+		if stdout.String() != c.want || stderr.String() != "runner: calibration of toy (test) refused: too noisy\n" {
+			t.Errorf("%+v: %q, %q", c, stdout.String(), stderr.String())
+		}
+	}
+}
+
 func TestUsageErrors(t *testing.T) {
 	p := shared(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -145,6 +172,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"push", "/nonexistent.ndjson", "--server", "http://127.0.0.1:1"}, exitUsage, "neither a file nor an attempt"},
 		{[]string{"environments", "--environments", "/nonexistent"}, exitUsage, "not a directory"},
 	} {
+		if asJSON, _, status := p.call(append([]string{"--json"}, c.args...)...); !isFailure(asJSON, c.says, c.status) || status != c.status {
+			t.Errorf("runner --json %s: status %d, %q", strings.Join(c.args, " "), status, asJSON)
+		}
 		out, stderr, status := p.call(c.args...)
 		if status != c.status || !strings.Contains(stderr, c.says) || out != "" {
 			t.Errorf("runner %s: status %d, expected %d\nstdout %q\nstderr %q, expected %q", strings.Join(c.args, " "), status, c.status, out, stderr, c.says)

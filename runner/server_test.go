@@ -2,7 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +19,7 @@ import (
 
 	"rebench/internal/attemptlog"
 	"rebench/runner/client"
+	"rebench/runner/device"
 )
 
 // testServer keeps the contract of a rebench server for logs and queued runs.
@@ -226,6 +230,75 @@ func TestWork(t *testing.T) {
 		r := s.reports[j]
 		if len(r) != 1 || r[0].State != client.JobFailed || r[0].Message == "" || len(r[0].AttemptIDs) != 0 {
 			t.Errorf("%s: %+v", j, r)
+		}
+	}
+}
+
+// A worker that is stopped before an attempt began gives its run back, and says what it
+// waited for.
+func TestWorkGivesBack(t *testing.T) {
+	p, s := fresh(t), newTestServer(t)
+	p.env = append(p.env, client.TokenVariable+"="+serverToken)
+	locks, err := device.OpenLocks(filepath.Join(testRoot, "locks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := locks.Calibrating(t.Context(), "calibration of toy (test)", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+	s.jobs = []client.Job{{ID: "r", Environment: "toy", Profile: "test", Agent: "starter", Attempts: 2}}
+	logged := filepath.Join(t.TempDir(), "stderr")
+	stderr, err := os.Create(logged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	cmd := p.command("work", "--server", s.URL, "--poll", "100ms")
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	want := fmt.Sprintf("waiting for the calibration of toy (test) on this machine, by the runner with process id %d, since ", os.Getpid())
+	eventually(t, "it waits for the calibration", func() bool {
+		b, _ := os.ReadFile(logged)
+		return strings.Contains(string(b), want)
+	})
+	cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("interrupted worker: %v", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.reports["r"]
+	if last := r[len(r)-1]; last.State != client.JobQueued || len(last.AttemptIDs) != 0 || !strings.Contains(last.Message, "before an attempt began") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What a stopped run is reported to have come to, in words.
+func TestJobError(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, c := range []struct {
+		ctx  context.Context
+		out  []outcome
+		want string
+	}{
+		{t.Context(), []outcome{{ID: "a", EndReason: attemptlog.EndSubmitted, Delivered: true}}, ""},
+		{t.Context(), []outcome{{Error: "no GPU is free", err: errors.New("x")}}, "an attempt could not begin: no GPU is free"},
+		{t.Context(), []outcome{{ID: "a", EndReason: attemptlog.EndSubmitted}}, "attempt a is not delivered yet"},
+		{stopped, []outcome{{ID: "a", EndReason: attemptlog.EndCancelled, Error: "context canceled", err: context.Canceled}, {Error: "not begun: interrupted", err: context.Canceled},
+			{ID: "c", Error: "context canceled", err: context.Canceled}}, "the runner was stopped; attempt a was cancelled; 2 attempts did not begin"},
+	} {
+		got := ""
+		if err := jobError(c.ctx, c.out); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

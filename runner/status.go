@@ -86,7 +86,7 @@ func describe(d *attempt.Dir) listed {
 
 func printListed(g *globals, out []listed) error {
 	if g.json {
-		return json.NewEncoder(os.Stdout).Encode(map[string]any{"attempts": out})
+		return g.print(os.Stdout, map[string]any{"attempts": out})
 	}
 	w := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ATTEMPT\tENVIRONMENT\tPROFILE\tAGENT\tSTATE\tEND\tELAPSED\tENTRIES\tBEST\tDELIVERED")
@@ -122,7 +122,7 @@ func controlCommands(g *globals) []*cobra.Command {
 					return err
 				}
 				if g.json {
-					return json.NewEncoder(os.Stdout).Encode(st)
+					return g.print(os.Stdout, st)
 				}
 				fmt.Printf("%s: %s, %.1f of %.0f s used\n", st.ID, st.State, st.ElapsedS, st.TimeLimitS)
 				return nil

@@ -101,7 +101,7 @@ func (w *worker) run(ctx context.Context) error {
 
 // carryOut runs one job and reports how it went.
 func (w *worker) carryOut(ctx context.Context, job *client.Job) {
-	w.m.progress.note("run %s: %s (%s), agent %s, %d attempts", job.ID, job.Environment, job.Profile, job.Agent, job.Attempts)
+	w.m.progress.note("run %s: %s (%s), agent %s, %s", job.ID, job.Environment, job.Profile, job.Agent, things(job.Attempts, "attempt"))
 	var mu sync.Mutex
 	ids := []string{}
 	report := func(state client.JobState, message string) {
@@ -123,6 +123,14 @@ func (w *worker) carryOut(ctx context.Context, job *client.Job) {
 	}
 	report(client.JobRunning, "preparing: assets and calibration")
 	out, err := w.m.attempts(ctx, p)
+	mu.Lock()
+	untouched := len(ids) == 0
+	mu.Unlock()
+	if ctx.Err() != nil && untouched {
+		report(client.JobQueued, "given back: the runner was stopped before an attempt began")
+		w.m.progress.note("run %s is given back to the queue", job.ID)
+		return
+	}
 	if err == nil {
 		err = jobError(ctx, out)
 	}
@@ -162,18 +170,26 @@ func (w *worker) plan(job *client.Job) (*plan, error) {
 // jobError says what kept a run's attempts from being whole.
 func jobError(ctx context.Context, out []outcome) error {
 	var faults []string
+	notBegun := 0
 	for _, o := range out {
 		switch {
-		case o.Error != "":
-			faults = append(faults, fmt.Sprintf("attempt %s: %s", o.ID, o.Error))
+		case ctx.Err() != nil && o.EndReason == "":
+			notBegun++
+		case o.EndReason == "" && o.Error != "":
+			faults = append(faults, "an attempt could not begin: "+o.Error)
 		case o.EndReason == attemptlog.EndCancelled:
 			faults = append(faults, fmt.Sprintf("attempt %s was cancelled", o.ID))
+		case o.Error != "":
+			faults = append(faults, fmt.Sprintf("attempt %s: %s", o.ID, o.Error))
 		case !o.Delivered:
 			faults = append(faults, fmt.Sprintf("attempt %s is not delivered yet", o.ID))
 		}
 	}
+	if notBegun > 0 {
+		faults = append(faults, fmt.Sprintf("%s did not begin", things(notBegun, "attempt")))
+	}
 	if ctx.Err() != nil {
-		faults = append(faults, "the runner was interrupted")
+		faults = append([]string{"the runner was stopped"}, faults...)
 	}
 	if len(faults) == 0 {
 		return nil

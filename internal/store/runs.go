@@ -66,7 +66,8 @@ func (s *Store) ClaimRun(ctx context.Context, worker string) (run rebench.Run, o
 	return row.domain(), row.ID != 0, err
 }
 
-// UpdateRun records what a worker says of its run. A run that is over stays so.
+// UpdateRun records what a worker says of its run. A run that is over stays so; one of
+// which no attempt has begun can be given back to the queue.
 func (s *Store) UpdateRun(ctx context.Context, id int64, state rebench.RunState, message string, attempts []string) (rebench.Run, error) {
 	var row runRow
 	err := s.write(ctx, func(tx *gorm.DB) error {
@@ -78,6 +79,12 @@ func (s *Store) UpdateRun(ctx context.Context, id int64, state rebench.RunState,
 		}
 		if rebench.RunState(row.State).Over() {
 			return rebench.Errorf(rebench.CodeConflict, "run %d is %s already", id, row.State)
+		}
+		if state == rebench.RunQueued {
+			if row.AttemptIDs != "[]" {
+				return rebench.Errorf(rebench.CodeConflict, "run %d has attempts and cannot be given back", id)
+			}
+			row.ClaimedBy = ""
 		}
 		row.State, row.Message, row.UpdatedMs = string(state), message, time.Now().UnixMilli()
 		if attempts != nil {

@@ -29,6 +29,7 @@ const (
 	JobRunning JobState = "running"
 	JobDone    JobState = "done"
 	JobFailed  JobState = "failed"
+	JobQueued  JobState = "queued" // gives it back; only before an attempt has begun
 )
 
 // JobStatus is what a runner reports about a job.

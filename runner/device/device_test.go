@@ -172,6 +172,9 @@ func TestCalibrationAndAttemptsExclude(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if h, ok := a.Holder(); !ok || h.PID != os.Getpid() || h.Owner != "c" || time.Since(h.Since) > time.Hour {
+		t.Errorf("holder %+v, %v", h, ok)
+	}
 	if _, err := a.Running(short(), "3", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("an attempt beside a calibration: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -171,11 +172,33 @@ func (l *Locks) Timing(ctx context.Context, owner string) (*Lock, error) {
 // Running marks an attempt as running for as long as the lock is held. It waits
 // for a calibration in progress, after calling waiting when that is not nil.
 func (l *Locks) Running(ctx context.Context, owner string, waiting func()) (*Lock, error) {
-	return l.wait(ctx, "activity.lock", true, owner, waiting)
+	return l.wait(ctx, activityLock, true, owner, waiting)
 }
+
+// Holder says who keeps attempts from running, and since when.
+type Holder struct {
+	PID   int       `json:"pid"`
+	Owner string    `json:"owner"`
+	Since time.Time `json:"since"`
+}
+
+// Holder reads who last took the machine for a calibration; ok is false when nobody
+// has, or the note cannot be read. It is for people: the lock holds without it.
+func (l *Locks) Holder() (h Holder, ok bool) {
+	f, err := l.open(activityLock)
+	if err != nil {
+		return h, false
+	}
+	defer f.Close()
+	err = json.NewDecoder(io.LimitReader(f, 4096)).Decode(&h)
+	return h, err == nil && h.PID > 0 && h.Owner != ""
+}
+
+// activityLock is shared by what runs, and held alone by a calibration.
+const activityLock = "activity.lock"
 
 // Calibrating waits until no attempt runs on the machine, after calling waiting
 // when that is not nil, and keeps any from starting until it is released.
 func (l *Locks) Calibrating(ctx context.Context, owner string, waiting func()) (*Lock, error) {
-	return l.wait(ctx, "activity.lock", false, owner, waiting)
+	return l.wait(ctx, activityLock, false, owner, waiting)
 }

@@ -236,8 +236,8 @@ func (s *Server) runStatus(c *gin.Context) error {
 	if err := readJSON(c, &q); err != nil {
 		return err
 	}
-	if states := []rebench.RunState{rebench.RunRunning, rebench.RunDone, rebench.RunFailed}; !slices.Contains(states, q.State) {
-		return &ParamError{Faults: []ParamFault{{Parameter: "state", Code: "unknown_value", Found: shorten(string(q.State)), Expected: "one of running, done, failed", Allowed: texts(states)}}}
+	if states := []rebench.RunState{rebench.RunRunning, rebench.RunDone, rebench.RunFailed, rebench.RunQueued}; !slices.Contains(states, q.State) {
+		return &ParamError{Faults: []ParamFault{{Parameter: "state", Code: "unknown_value", Found: shorten(string(q.State)), Expected: "one of running, done, failed, queued", Allowed: texts(states)}}}
 	}
 	run, err := s.db.UpdateRun(c.Request.Context(), id, q.State, shorten(q.Message), q.AttemptIDs)
 	if err != nil {

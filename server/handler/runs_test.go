@@ -73,6 +73,19 @@ func TestRuns(t *testing.T) {
 	if status, _ := call("POST", "/api/v1/runs/claim", store.ScopeUpload, "{}"); status != http.StatusNoContent {
 		t.Errorf("a cancelled run was given out: %d", status)
 	}
+	back := `{"state":"queued","message":"given back","attempt_ids":[]}`
+	if status, out := call("POST", "/api/v1/runs/1/status", store.ScopeUpload, back); status != 200 || out["state"] != "queued" || out["claimed_by"] != "" {
+		t.Errorf("given back: %d %v", status, out)
+	}
+	if _, out := call("POST", "/api/v1/runs/claim", store.ScopeUpload, "{}"); out["run"] == nil || out["run"].(map[string]any)["id"] != "1" {
+		t.Errorf("what was given back is not given out again: %v", out)
+	}
+	if status, _ := call("POST", "/api/v1/runs/1/status", store.ScopeUpload, `{"state":"running","message":"","attempt_ids":["a-1"]}`); status != 200 {
+		t.Errorf("running: %d", status)
+	}
+	if status, _ := call("POST", "/api/v1/runs/1/status", store.ScopeUpload, back); status != http.StatusConflict {
+		t.Errorf("given back with attempts made: %d", status)
+	}
 	if status, out := call("POST", "/api/v1/runs/1/status", store.ScopeUpload, `{"state":"done","message":"","attempt_ids":["a-1"]}`); status != 200 || out["state"] != "done" {
 		t.Errorf("status: %d %v", status, out)
 	}
