@@ -60,11 +60,17 @@ func (e *Engine) Environment(ctx context.Context, q Query, id rebench.Environmen
 func (ds *Dataset) environment(q Query, fr *frame, env rebench.Environment) EnvironmentSummary {
 	out := EnvironmentSummary{
 		ID: env.ID, Title: env.Title, METRFamily: env.METRFamily, Direction: env.Direction, Selection: env.Selection, Formula: env.Formula,
-		Task: env.Task, Rules: env.Rules, Hardware: env.Hardware, CeilingLow: env.CeilingLow, CeilingHigh: env.CeilingHigh,
+		Task: env.Task, Rules: env.Rules, Hardware: env.Hardware,
 		Scorers: ds.scorerGroups(env.ID), Groups: []AttemptGroup{},
 	}
 	if q.Profile == rebench.ProfilePaper {
 		out.StartRaw, out.ReferenceRaw = &env.PublishedStart, &env.PublishedReference
+	}
+	// Scores of other scorers are normalized with constants of their own.
+	if fr.scorers[env.ID] == rebench.ScorerMETRPublished {
+		if c, ok, err := ceilingOf(env); err == nil && ok {
+			out.Ceiling = &c
+		}
 	}
 	for _, label := range ds.Labels() {
 		g := fr.groups[label]

@@ -323,8 +323,7 @@ type EnvironmentSummary struct {
 	Hardware     string                `json:"hardware"`
 	StartRaw     *float64              `json:"start_raw"`
 	ReferenceRaw *float64              `json:"reference_raw"`
-	CeilingLow   float64               `json:"ceiling_low"`
-	CeilingHigh  float64               `json:"ceiling_high"`
+	Ceiling      *Ceiling              `json:"ceiling"` // nil where scores are not on the published scale
 	NAttempts    int                   `json:"n_attempts"`
 	NHuman       int                   `json:"n_human"`
 	Scorers      []ScorerGroup         `json:"scorers"`

@@ -53,8 +53,12 @@ func environmentsTable(items []analysis.EnvironmentSummary) table {
 	t := table{columns: []string{"id", "title", "metr_family", "direction", "selection", "formula", "hardware", "start_raw", "reference_raw",
 		"ceiling_low", "ceiling_high", "n_attempts", "n_human", "task", "rules"}}
 	for _, e := range items {
+		var low, high *float64
+		if e.Ceiling != nil {
+			low, high = &e.Ceiling.Low, &e.Ceiling.High
+		}
 		t.add(string(e.ID), e.Title, e.METRFamily, string(e.Direction), string(e.Selection), e.Formula, e.Hardware, e.StartRaw, e.ReferenceRaw,
-			e.CeilingLow, e.CeilingHigh, e.NAttempts, e.NHuman, e.Task, e.Rules)
+			low, high, e.NAttempts, e.NHuman, e.Task, e.Rules)
 	}
 	return t
 }

@@ -8,11 +8,15 @@ func environmentSchemas() fields {
 		"direction": enum("which raw scores are better", "min", "max"), "selection": enum("which valid entry counts", "best", "last"),
 		"formula": str("raw score, in words"), "task": str("what the solver is asked to do"), "rules": str("what is not allowed"),
 		"hardware": str("the paper's hardware"), "start_raw": maybe(num("raw score of the starting solution")),
-		"reference_raw": maybe(num("raw score of the reference solution")), "ceiling_low": num("authors' estimate of the best reachable score, low"),
-		"ceiling_high": num("the same, high"), "n_attempts": count("attempts of agents"), "n_human": count("attempts of humans"),
+		"reference_raw": maybe(num("raw score of the reference solution")), "ceiling": maybeRef("Ceiling", "null where scores are not on the published scale"),
+		"n_attempts": count("attempts of agents"), "n_human": count("attempts of humans"),
 		"scorers": arrayOf(ref("ScorerGroup"), "comparability groups"), "groups": arrayOf(ref("AttemptGroup"), "by agent and time limit"),
 	}
 	return fields{
+		"Ceiling": object("the authors' estimate of the best reachable score (Table 8)", fields{
+			"low": num("on the scale of the published scores"), "high": num("the same, high"),
+			"raw": str("raw, as printed"), "printed": str("normalized, as printed: in gpt2_qa with another reference"),
+		}),
 		"ScorerGroup": object("attempts that are comparable", fields{
 			"profile": str("profile"), "scorer_version": str("version"), "hardware_class": str("class, \"\" when unknown"), "n": count("attempts"),
 		}),

@@ -42,9 +42,9 @@ func Environment(s *analysis.EnvironmentSummary, src Source) *Figure {
 		f.Alt = f.Empty
 		return f.finish()
 	}
-	if s.CeilingHigh > s.CeilingLow && s.CeilingLow > 0 {
-		r.p.spans = append(r.p.spans, span{from: s.CeilingLow, to: s.CeilingHigh, label: "authors' ceiling", token: TokenInk, opacity: 0.05})
-		r.cover(&s.CeilingHigh)
+	if c := s.Ceiling; c != nil && c.High > c.Low && c.Low > 0 {
+		r.p.spans = append(r.p.spans, span{from: c.Low, to: c.High, label: "authors' ceiling", token: TokenInk, opacity: 0.05})
+		r.cover(&c.High)
 	}
 	r.p.refs = scoreRefs(true)
 	r.finish("Final normalized score")

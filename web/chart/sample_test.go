@@ -58,7 +58,7 @@ func sampleComparison() *analysis.Comparison {
 }
 
 func sampleEnvironment() *analysis.EnvironmentSummary {
-	return &analysis.EnvironmentSummary{ID: rebench.OptimizeKernel, Title: "Optimize a Kernel", Selection: rebench.SelectBest, CeilingLow: 2.07, CeilingHigh: 2.53,
+	return &analysis.EnvironmentSummary{ID: rebench.OptimizeKernel, Title: "Optimize a Kernel", Selection: rebench.SelectBest, Ceiling: &analysis.Ceiling{Low: 2.07, High: 2.53},
 		Groups: []analysis.AttemptGroup{
 			{Agent: "o1-preview", Kind: rebench.KindAgent, TimeLimitS: 7200, N: 5, Zeros: 3, Mean: 0.24, Median: 0, Best: 0.8, Scores: []float64{0, 0, 0, 0.4, 0.8},
 				AtK: []analysis.AtK{{K: 1, Score: 0.24, CILow: ptr(0.05), CIHigh: ptr(0.5)}, {K: 2, Score: 0.4, CILow: ptr(0.1), CIHigh: ptr(0.7)}, {K: 8, Score: 0.8, CILow: ptr(0.3), Saturated: true}}},

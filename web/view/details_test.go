@@ -141,7 +141,7 @@ func TestAttemptWithoutLogExplainsItself(t *testing.T) {
 func TestMethodology(t *testing.T) {
 	d := render(t, Methodology(testPage("/methodology", ""), sampleMethodology("because")))
 	d.says(t, "1,715 agent attempts and 86 human attempts", "Of 2 numbers, 1 agree, 1 differ and 0 cannot be checked")
-	if got := d.row(t, "Share above 0"); !slices.Equal(got, []string{"Share above 0", "Abstract", "82%", "63/71 = 88.7%", "differs", "because"}) {
+	if got := d.row(t, "Share above 0"); !slices.Equal(got, []string{"Share above 0 P004", "Abstract", "82%", "63/71 = 88.7%", "differs", "because"}) {
 		t.Errorf("check = %q", got)
 	}
 	if got := d.row(t, "≥ 4k"); !slices.Equal(got, []string{"n ≥ 4k", "88–92%", "69%"}) {

@@ -26,12 +26,27 @@ func selectionWords(s rebench.Selection) string {
 // formulaSigns sets hyphens between spaces as minus signs.
 func formulaSigns(s string) string { return strings.ReplaceAll(s, " - ", " "+minus+" ") }
 
-func ceiling(low, high float64) string {
-	if low == 0 && high == 0 {
+func ceiling(c *analysis.Ceiling) string {
+	if c == nil {
 		return "–"
 	}
-	return number(low, 2) + "–" + number(high, 2)
+	return number(c.Low, 2) + "–" + number(c.High, 2)
 }
+
+// ceilingWords gives the ceiling with what the paper prints.
+func ceilingWords(c *analysis.Ceiling) string {
+	if c == nil {
+		return "unknown on the scale of these scores"
+	}
+	words := ceiling(c) + " normalized, the authors' estimate: Table 8 of the paper gives " + ranges(c.Raw) + " raw"
+	if printed := ranges(c.Printed); printed != ceiling(c) {
+		words += ", which it normalizes to " + printed + "; the band here is on the scale of the published scores"
+	}
+	return words
+}
+
+// ranges sets the hyphen of a printed range as a dash.
+func ranges(s string) string { return strings.ReplaceAll(s, "-", "–") }
 
 func orUnknown(s string) string {
 	if s == "" {

@@ -77,7 +77,7 @@ func sampleEnvironment(label, free string) EnvironmentData {
 	g := analysis.AttemptGroup{Agent: label, Kind: rebench.KindAgent, TimeLimitS: 1800, N: 4, Zeros: 1, Flagged: 2, Mean: 0.25, Median: 0.2, Best: 0.6,
 		Scores: []float64{0, 0.1, 0.3, 0.6}, AtK: []analysis.AtK{{K: 1, Score: 0.25, CILow: ptr(0.1), CIHigh: ptr(0.4)}, {K: 4, Score: 0.6, CILow: ptr(0.3), Saturated: true}}}
 	e := &analysis.EnvironmentDetail{EnvironmentSummary: analysis.EnvironmentSummary{ID: rebench.OptimizeKernel, Title: "Optimize a Kernel", METRFamily: free, Direction: rebench.Minimize,
-		Selection: rebench.SelectBest, Formula: "ln(loss - 1.5)", Task: free, Rules: free, Hardware: free, StartRaw: ptr(1.5535), ReferenceRaw: ptr(0.47), CeilingLow: 2.07, CeilingHigh: 2.53,
+		Selection: rebench.SelectBest, Formula: "ln(loss - 1.5)", Task: free, Rules: free, Hardware: free, StartRaw: ptr(1.5535), ReferenceRaw: ptr(0.47), Ceiling: &analysis.Ceiling{Low: 2.073, High: 2.545, Raw: "0.3-0.5 ms", Printed: "2.07-2.53"},
 		NAttempts: 308, NHuman: 9, Scorers: []analysis.ScorerGroup{{Profile: rebench.ProfilePaper, ScorerVersion: free, N: 308}}, Groups: []analysis.AttemptGroup{g}},
 		View: sampleView(), Flaws: []analysis.KnownFlaw{{ID: "F05", Flaw: free, Kind: "scorer", Source: free, Ours: free}},
 		Repeatability: []validity.Measurement{{Environment: "fix_embedding", Profile: "cpu", Solution: free, Date: free, Machine: free, Start: 2, Reference: -1, Raw: []float64{4, 1, 3, 2}}},
