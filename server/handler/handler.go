@@ -93,6 +93,7 @@ type Server struct {
 	metrics  *metrics
 	openapi  []byte
 	handler  http.Handler
+	routed   gin.RoutesInfo // every route, for the test that holds the API's document against them
 	// auditShare is the share of winners drawn each month.
 	auditShare float64
 }

@@ -1,21 +1,26 @@
 package handler
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// writeOperation is an operation of the API that changes data.
+// writeOperation is an operation of the API that changes data or watches it change.
 type writeOperation struct {
+	method            string // POST when ""
 	path, id, summary string
-	scope             string // of the token
+	scope             string // of the token, "" where none is needed
 	body              *openapi3.RequestBody
 	query             []*openapi3.Parameter
 	results           map[int]string // component of each status that is no problem
 	problems          map[int]string // what each other status means
-	problem           string         // component of 422, "" for Problem
+	limited           bool           // changes a minute are
+	problem           string         // component of 422 and 409, "" for Problem
+	empty             string         // what 204 means, "" where there is none
+	media             string         // of a 200 response that no component describes
 }
 
 // bearerScheme names the way in which tokens are sent.
@@ -23,7 +28,7 @@ const bearerScheme = "bearer"
 
 func writeOperations() []writeOperation {
 	return []writeOperation{uploadOperation(), {
-		path: "/attempts/:id/flags", id: "flag", scope: "admin",
+		path: "/attempts/:id/flags", id: "flag", scope: "admin", limited: true,
 		summary: "Flag an attempt, or lift a flag: appended with author, reason and time, never removed",
 		body: jsonBody(object("a statement about the attempt", fields{
 			"kind": enum("claim", texts(flagKinds)...), "set": flag("false lifts the flag; default true"), "reason": str("why, 1 to 2000 characters"),
@@ -31,7 +36,7 @@ func writeOperations() []writeOperation {
 		results:  map[int]string{http.StatusCreated: "FlagAnswer"},
 		problems: map[int]string{http.StatusBadRequest: "A member is wrong.", http.StatusNotFound: "There is no such attempt.", http.StatusConflict: "The flag is set, or not set, already."},
 	}, {
-		path: "/attempts/:id/current", id: "current", scope: "admin",
+		path: "/attempts/:id/current", id: "current", scope: "admin", limited: true,
 		summary: "Make a revision of an attempt the one that ranks: appended, the others stay",
 		body: jsonBody(object("the revision", fields{
 			"revision": value(openapi3.NewIntegerSchema().WithMin(1), "its number"), "reason": str("why, at most 2000 characters"),
@@ -61,7 +66,7 @@ func uploadOperation() writeOperation {
 		query = append(query, openapi3.NewQueryParameter(p.name).WithDescription(p.what).WithSchema(openapi3.NewStringSchema().WithEnum("0", "1")))
 	}
 	return writeOperation{
-		path: "/uploads", id: "upload", scope: "upload", body: body, query: query,
+		path: "/uploads", id: "upload", scope: "upload", limited: true, body: body, query: query,
 		summary: "Import attempt logs, or files that are converted to them: all or, when something is faulty, nothing",
 		results: map[int]string{http.StatusOK: "Upload", http.StatusCreated: "Upload"}, problem: "UploadProblem",
 		problems: map[int]string{
@@ -82,18 +87,28 @@ func jsonBody(s *openapi3.SchemaRef) *openapi3.RequestBody {
 func addWrites(doc *openapi3.T) {
 	doc.Components.SecuritySchemes = openapi3.SecuritySchemes{bearerScheme: &openapi3.SecuritySchemeRef{Value: openapi3.NewSecurityScheme().
 		WithType("http").WithScheme("bearer").WithDescription("A token that `server token create` printed.")}}
-	for _, w := range writeOperations() {
+	for _, w := range append(writeOperations(), liveOperations()...) {
 		path, names := openAPIPath(w.path)
-		op := &openapi3.Operation{OperationID: w.id, Summary: w.summary, Description: "Needs a token with scope " + w.scope + ".",
-			RequestBody: &openapi3.RequestBodyRef{Value: w.body}, Responses: w.responses(),
-			Security: openapi3.NewSecurityRequirements().With(openapi3.NewSecurityRequirement().Authenticate(bearerScheme))}
+		op := &openapi3.Operation{OperationID: w.id, Summary: w.summary, Responses: w.responses()}
+		if w.scope != "" {
+			op.Description = "Needs a token with scope " + w.scope + "."
+			op.Security = openapi3.NewSecurityRequirements().With(openapi3.NewSecurityRequirement().Authenticate(bearerScheme))
+		}
+		if w.body != nil {
+			op.RequestBody = &openapi3.RequestBodyRef{Value: w.body}
+		}
 		for _, name := range names {
 			op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: openapi3.NewPathParameter(name).WithSchema(openapi3.NewStringSchema())})
 		}
 		for _, p := range w.query {
 			op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: p})
 		}
-		doc.Paths.Set(path, &openapi3.PathItem{Post: op})
+		item := doc.Paths.Value(path)
+		if item == nil {
+			item = &openapi3.PathItem{}
+			doc.Paths.Set(path, item)
+		}
+		item.SetOperation(cmp.Or(w.method, http.MethodPost), op)
 	}
 }
 
@@ -103,16 +118,26 @@ func (w writeOperation) responses() *openapi3.Responses {
 	for status, schema := range w.results {
 		out.Set(fmt.Sprint(status), &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("The result.").WithJSONSchemaRef(ref(schema))})
 	}
-	problems := map[int]string{
-		http.StatusUnauthorized: "No token, or one that is unknown or revoked.", http.StatusForbidden: "The token's scope does not suffice.",
-		http.StatusTooManyRequests: fmt.Sprintf("More than %d changes a minute with one token.", changesPerMinute), http.StatusInternalServerError: "The server failed.",
+	if w.empty != "" {
+		out.Set(fmt.Sprint(http.StatusNoContent), &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription(w.empty)})
+	}
+	if w.media != "" {
+		out.Set(fmt.Sprint(http.StatusOK), &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("The result.").
+			WithContent(openapi3.NewContentWithSchema(openapi3.NewStringSchema(), []string{w.media}))})
+	}
+	problems := map[int]string{http.StatusInternalServerError: "The server failed."}
+	if w.scope != "" {
+		problems[http.StatusUnauthorized], problems[http.StatusForbidden] = "No token, or one that is unknown or revoked.", "The token's scope does not suffice."
+	}
+	if w.limited {
+		problems[http.StatusTooManyRequests] = fmt.Sprintf("More than %d changes a minute with one token.", changesPerMinute)
 	}
 	for status, words := range w.problems {
 		problems[status] = words
 	}
 	for status, words := range problems {
 		schema := "Problem"
-		if status == http.StatusUnprocessableEntity && w.problem != "" {
+		if w.problem != "" && (status == http.StatusUnprocessableEntity || status == http.StatusConflict && w.problem == "StreamProblem") {
 			schema = w.problem
 		}
 		v := openapi3.NewResponse().WithDescription(words)

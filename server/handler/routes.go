@@ -98,6 +98,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.NoMethod(s.handle(func(c *gin.Context) error {
 		return &httpError{status: http.StatusMethodNotAllowed, detail: c.Request.Method + " is not allowed here; allowed: " + c.Writer.Header().Get("Allow") + "."}
 	}))
+	s.routed = r.Routes()
 	return compressed(r)
 }
 

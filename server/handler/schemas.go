@@ -55,7 +55,7 @@ func result(description string, f fields, optional ...string) *openapi3.SchemaRe
 func schemas() openapi3.Schemas {
 	out := openapi3.Schemas{}
 	for _, part := range []fields{leaderboardSchemas(), curveSchemas(), compareSchemas(), environmentSchemas(), humanSchemas(),
-		attemptSchemas(), methodologySchemas(), validitySchemas(), problemSchemas(), uploadSchemas()} {
+		attemptSchemas(), methodologySchemas(), validitySchemas(), problemSchemas(), uploadSchemas(), liveSchemas()} {
 		for name, s := range part {
 			out[name] = s
 		}

@@ -132,6 +132,24 @@ func (s *uploadSite) post(t *testing.T, path, secret, key string, body io.Reader
 	return a
 }
 
+// send makes a request with a token of that scope, "" for none.
+func (s *uploadSite) send(t *testing.T, method, path, scope, body string) reply {
+	t.Helper()
+	if method == http.MethodPost {
+		return s.post(t, path, s.secret[store.Scope(scope)], "", strings.NewReader(body), "application/json")
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scope != "" {
+		req.Header.Set("Authorization", "Bearer "+s.secret[store.Scope(scope)])
+	}
+	res, err := s.Client().Do(req)
+	status, _, text := bodyOf(t, res, err)
+	return reply{status: status, header: res.Header, body: text}
+}
+
 func (s *uploadSite) upload(t *testing.T, query, key string, fields, files map[string]string) reply {
 	t.Helper()
 	body, contentType := form(t, fields, files)

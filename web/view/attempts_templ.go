@@ -289,7 +289,7 @@ func attemptsForm(p Page, l *analysis.AttemptList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = selectOf(p, "Profile", "profile", option{"paper", "paper (H100)"}, option{"gpu", "gpu"}, option{"cpu", "cpu"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = selectOf(p, "Profile", "profile", option{"paper", "paper (H100)"}, option{"gpu", "gpu"}, option{"cpu", "cpu"}, option{"test", "test (in no ranking)"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
