@@ -64,6 +64,9 @@ func (p Page) lists(key, value string) bool {
 	return slices.Contains(strings.Split(p.Query.Get(key), ","), value)
 }
 
+// hasHumans reports whether the profile holds attempts of humans.
+func hasHumans(c Choices) bool { return slices.Contains(c.Agents, rebench.HumanName) }
+
 func chosen(ids []rebench.EnvironmentID, id rebench.EnvironmentID) bool {
 	return len(ids) == 0 || slices.Contains(ids, id)
 }
@@ -103,9 +106,9 @@ func latestWords(c Choices) string {
 }
 
 // settingsState sums the settings up in one line.
-func settingsState(p Page, v analysis.View) string {
+func settingsState(p Page, v analysis.View, humans bool) string {
 	words := []string{suite(v.Environments)}
-	if v.Cohort == string(rebench.CohortAll) {
+	if v.Cohort == string(rebench.CohortAll) && humans {
 		words = append(words, "all human attempts")
 	}
 	if v.Flagged == "include" {

@@ -13,7 +13,7 @@ import (
 var shownPercentiles = []int{1, 10, 25, 50, 75, 90, 99, 100}
 
 func (d HumansData) lede() string {
-	return "Final scores of eight-hour attempts by experts, in the same environments and with the same scorers as the agents."
+	return "Final scores of experts' attempts, meant to take eight hours, in the same environments and with the same scorers as the agents."
 }
 
 // cohort returns the summary of the cohort shown.

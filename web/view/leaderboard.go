@@ -210,8 +210,12 @@ func (d LeaderboardData) title() string {
 }
 
 func (d LeaderboardData) lede() string {
-	return fmt.Sprintf("Mean normalized score over %s: 0 is the starting solution, 1 the reference solution. Every agent and the human experts get the same total time.",
-		suite(d.Board.Environments))
+	who := "Every agent gets"
+	if hasHumans(d.Choices) {
+		who = "Every agent and the human experts get"
+	}
+	return fmt.Sprintf("Mean normalized score over %s: 0 is the starting solution, 1 the reference solution. %s the same total time.",
+		suite(d.Board.Environments), who)
 }
 
 // attemptsLink leads to exactly the attempts that a number of the view was computed

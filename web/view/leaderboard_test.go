@@ -177,6 +177,12 @@ func TestLeaderboardEmptyStates(t *testing.T) {
 	if got := d.link(t, "30 min"); got != "/?budget=30m" {
 		t.Errorf("30 min leads to %q", got)
 	}
+	agents := sampleBoard("a", "text")
+	agents.Board.Profile = rebench.ProfileCPU
+	agents.Board.Rows, agents.Choices.Agents = agents.Board.Rows[1:], []string{"a", "Second"}
+	alone := render(t, Leaderboard(testPage("/", "profile=cpu"), agents))
+	alone.silent(t, "the paper's 71", "human experts get", "of 7 to 9 hours only")
+	alone.says(t, "Every agent gets the same total time", "80 min", "320 min")
 	v := sampleView()
 	v.Profile = rebench.ProfileCPU
 	d = render(t, Leaderboard(testPage("/", "profile=cpu"), LeaderboardData{Board: &analysis.Leaderboard{View: v, BudgetS: 28800}}))

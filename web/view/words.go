@@ -153,12 +153,15 @@ func clock(d time.Duration) string {
 // budget writes seconds as in page addresses: 30m, 8h.
 func budget(seconds int64) string { return rebench.FormatBudget(time.Duration(seconds) * time.Second) }
 
-// budgetTick is the short label of a budget on a scale.
+// budgetTick is the short label of a budget on a scale: 8 h, 80 min, 90 s.
 func budgetTick(d time.Duration) string {
-	if d < time.Hour {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d%time.Minute == 0:
 		return fmt.Sprintf("%d min", d/time.Minute)
 	}
-	return fmt.Sprintf("%d h", d/time.Hour)
+	return fmt.Sprintf("%d s", d/time.Second)
 }
 
 // totalTime names a budget in a sentence: 8 hours, 30 minutes.
