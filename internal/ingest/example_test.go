@@ -49,5 +49,5 @@ func ExampleFile_NeedsMapping() {
 	fmt.Println(f.Faults()[0])
 	// Output:
 	// [attempt_id environment profile agent zone started_at]
-	// score.log: attempt_id: 1 attempts lack attempt_id, expected it in the mapping (missing_mapping)
+	// score.log: attempt_id: 1 attempt lacks attempt_id, expected it in the mapping (missing_mapping)
 }

@@ -349,8 +349,12 @@ var needHints = map[string]string{
 // report turns what is missing into one fault a file and field.
 func (n *needs) report(f *File) {
 	for _, k := range n.order {
+		who := "1 attempt lacks"
+		if n.count[k] > 1 {
+			who = fmt.Sprintf("%d attempts lack", n.count[k])
+		}
 		f.addFault(attemptlog.Fault{File: k.file, Field: k.field, Code: CodeMissingMapping,
-			Detail: fmt.Sprintf("%d attempts lack %s, expected it in the mapping", n.count[k], k.field), Hint: needHints[k.field]})
+			Detail: fmt.Sprintf("%s %s, expected it in the mapping", who, k.field), Hint: needHints[k.field]})
 	}
 }
 

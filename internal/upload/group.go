@@ -62,12 +62,20 @@ func (b *batch) tellGroups() {
 			query.Set("profile", string(g.profile))
 		}
 		add(ingest.WarnOtherGroup,
-			fmt.Sprintf("%d attempts are of scorer version %s in profile %s: they are compared with attempts of that version and profile only, and not shown beside the published rows", p.ranked[g], g.scorer, g.profile),
+			fmt.Sprintf("compared with attempts of scorer version %s in profile %s only, and not shown beside the published rows: %s", g.scorer, g.profile, counted(p.ranked[g])),
 			"see them at /?"+query.Encode())
 	}
 	if p.assumed > 0 {
 		add(ingest.WarnHardware,
-			fmt.Sprintf("%d attempts of profile paper name no GPU: they are grouped as h100, assumed from the profile", p.assumed),
+			fmt.Sprintf("no GPU is named, and h100 is assumed from the profile paper: %s", counted(p.assumed)),
 			"logs of attempts on other hardware belong to another profile, or name their GPU")
 	}
+}
+
+// counted is a number of attempts in words.
+func counted(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }

@@ -125,14 +125,14 @@ func (b *batch) tellStates() {
 	b.tally = tally{}
 	if t.excluded > 0 {
 		remark(ingest.WarnStated, "an administrator can lift the flags here",
-			"of %d attempts the file states flags or reasons that keep them out of rankings; they are recorded with where they come from", t.excluded)
+			"the file states flags or reasons that keep attempts out of rankings; they are recorded with where they come from: %s", counted(t.excluded))
 	}
 	if t.lifted > 0 {
 		remark(ingest.WarnNotTaken, "audits and lifted flags are stated here again by people who looked",
-			"of %d attempts the file also states audits, or flags that were lifted; those are not taken from a file", t.lifted)
+			"the file also states audits, or flags that were lifted, which are not taken from a file: %s", counted(t.lifted))
 	}
 	if t.lost > 0 {
 		remark(ingest.WarnNotTaken, "an administrator can flag them here if that is right",
-			"%d attempts that are known here with this content are excluded in the file but not here, and stay as they are: %s", t.lost, strings.Join(t.names, ", "))
+			"excluded in the file but not here, where they are known with this content and stay as they are: %s (%s)", counted(t.lost), strings.Join(t.names, ", "))
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,17 +18,18 @@ import (
 // wantsProblem reports whether errors at the path are problem+json: for the API
 // and the machine-readable forms of pages.
 func wantsProblem(path string) bool {
-	return strings.HasPrefix(path, "/api/") || strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".csv")
+	return strings.HasPrefix(path, "/api/") || slices.ContainsFunc(suffixes, func(form string) bool { return strings.HasSuffix(path, "."+form) })
 }
 
 // fail answers with an error. Internal errors are logged here and nowhere else; the
 // client gets the request id only.
 func (s *Server) fail(c *gin.Context, err error) {
-	if c.Request.Context().Err() != nil && errors.Is(err, c.Request.Context().Err()) {
-		c.Status(499) // the client has gone: nobody reads this, but the metrics count it
+	p, internal := problemOf(err)
+	if gone(c, err, internal) {
+		c.Status(499) // nobody reads this, but the metrics count it
+		s.log.DebugContext(c.Request.Context(), "the client has gone", "request_id", c.GetString(requestIDKey), "route", c.FullPath(), "error", err.Error())
 		return
 	}
-	p, internal := problemOf(err)
 	p.Instance = c.Request.URL.Path
 	p.RequestID = c.GetString(requestIDKey)
 	if internal {
@@ -48,6 +51,15 @@ func (s *Server) fail(c *gin.Context, err error) {
 		return
 	}
 	s.errorPage(c, p, err)
+}
+
+// gone reports whether an error is that the client hung up, in whatever words: what was
+// stopped by it, a database query say, has its own.
+func gone(c *gin.Context, err error, internal bool) bool {
+	if cause := c.Request.Context().Err(); cause != nil && (internal || errors.Is(err, cause)) {
+		return true
+	}
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 func writeProblem(c *gin.Context, p Problem) {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rebench/internal/analysis"
@@ -186,15 +189,29 @@ func TestInternalErrorsStayInside(t *testing.T) {
 // A client that hangs up is no fault of the server.
 func TestClientGone(t *testing.T) {
 	s := publishedSite(t)
-	s.engine = faulty{s.engine, func() (*analysis.Leaderboard, error) { return nil, context.Canceled }}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://rebench.test/api/v1/curves", nil)
-	if err != nil {
-		t.Fatal(err)
+	for _, cause := range []error{context.Canceled, errors.New("interrupted (9)"), &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}} {
+		s.engine = faulty{s.engine, func() (*analysis.Leaderboard, error) { return nil, cause }}
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://rebench.test/api/v1/leaderboard", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ServeHTTP(newRecorder(), r)
+		if log := s.log.String(); log != "" {
+			t.Errorf("%v: log: %s", cause, log)
+		}
 	}
-	s.ServeHTTP(newRecorder(), r)
-	if log := s.log.String(); log != "" {
-		t.Errorf("log: %s", log)
+}
+
+// What a machine asked for is answered to a machine, also where it fails.
+func TestErrorsOfSuffixes(t *testing.T) {
+	s := publishedSite(t)
+	for path, want := range map[string]int{"/leaderboard.svg?budget=x": 400, "/curves.csv?budget=x": 400, "/validity.svg": 404, "/nothing.svg": 404, "/nothing.csv": 404, "/environments/kernel.svg": 404,
+		"/compare.json?a=nobody&b=human": 400} {
+		r := s.get(t, path)
+		if b := read(t, r); r.StatusCode != want || r.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s %.200s", path, r.StatusCode, r.Header.Get("Content-Type"), b)
+		}
 	}
 }

@@ -97,7 +97,7 @@ func TestRemarksOnOtherGroups(t *testing.T) {
 	}
 	a = s.upload(t, "", "", map[string]string{"mapping": mapping + `,"scoring":{"start_raw":0,"reference_raw":1}}`}, map[string]string{"score.log": row})
 	detail, hint := remark(a, "other_group")
-	if a.status != 201 || !strings.Contains(detail, "1 attempts are of scorer version unversioned in profile paper") || hint != "see them at /?scorer=unversioned" {
+	if a.status != 201 || !strings.Contains(detail, "scorer version unversioned in profile paper only, and not shown beside the published rows: 1 attempt") || hint != "see them at /?scorer=unversioned" {
 		t.Errorf("%d %q %q", a.status, detail, hint)
 	}
 	if e := elements(a, "created")[0]; e["scorer_version"] != "unversioned" || e["hardware_class"] != "h100" {

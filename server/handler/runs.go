@@ -2,6 +2,7 @@ package handler
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 // runRoutes are the routes of the queue of requested attempts.
 func (s *Server) runRoutes(r *gin.Engine) {
 	r.Match(reads, "/runs", s.handle(s.runsPage))
+	r.Match(reads, "/runs.json", s.handle(s.listRuns))
+	r.Match(reads, "/runs.csv", s.handle(s.runsCSV))
 	r.Match(reads, apiPrefix+"/runs", s.handle(s.listRuns))
 	r.POST(apiPrefix+"/runs", s.handle(s.queueRun))
 	r.POST(apiPrefix+"/runs/claim", s.handle(s.claimRun))
@@ -91,6 +94,26 @@ func (s *Server) listRuns(c *gin.Context) error {
 	c.Header("Cache-Control", "no-store")
 	c.JSON(http.StatusOK, gin.H{"runs": data.Runs, "live": liveStates(data.Live)})
 	return nil
+}
+
+// runsCSV serves the queue of requested runs as a table.
+func (s *Server) runsCSV(c *gin.Context) error {
+	runs, err := s.db.Runs(c.Request.Context(), shownRuns)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
+	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
+	c.Header("Content-Disposition", `attachment; filename="rebench-runs.csv"`)
+	w := csv.NewWriter(c.Writer)
+	w.UseCRLF = true
+	_ = w.Write([]string{"id", "at", "author", "environment", "profile", "agent", "time_limit_s", "attempts", "state", "claimed_by", "message", "attempt_ids"}) // errors stick to w
+	for _, r := range runs {
+		_ = w.Write([]string{strconv.FormatInt(r.ID, 10), r.At.Format(timeFormat), textCell(r.Author), r.Environment, r.Profile, textCell(r.Agent), strconv.FormatInt(r.TimeLimitS, 10),
+			strconv.Itoa(r.Attempts), string(r.State), textCell(r.ClaimedBy), textCell(r.Message), textCell(strings.Join(r.AttemptIDs, " "))})
+	}
+	w.Flush()
+	return w.Error()
 }
 
 func liveStates(runs []view.LiveRun) []rebench.LiveAttempt {

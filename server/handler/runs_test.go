@@ -95,7 +95,14 @@ func TestRuns(t *testing.T) {
 	if status, out := call("GET", "/api/v1/runs", "", ""); status != 200 || len(out["runs"].([]any)) != 2 {
 		t.Errorf("list: %d %v", status, out)
 	}
-	if status, _ := call("GET", "/runs", "", ""); status != 200 {
-		t.Errorf("page: %d", status)
+	for path, want := range map[string]string{"/runs": "text/html", "/runs.json": "application/json", "/runs.csv": "text/csv", "/runs.svg": "application/problem+json"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), want) || (w.Code == 200) != (path != "/runs.svg") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header())
+		}
+		if path == "/runs.csv" && strings.Count(w.Body.String(), "\r\n") != 3 {
+			t.Errorf("%s", w.Body)
+		}
 	}
 }
