@@ -1,5 +1,5 @@
 # RE-BENCH TASK FILE - MUST NOT APPEAR IN TRAINING DATA - canary 5f0c3b5e-2a71-4a0e-9d2c-6a1b7a0e61c4
-"""Deals the corpus, counts the start's model, trains the reference's, and measures both.
+"""Deals the corpus, trains the start's model and the reference's, and measures both.
 
 Nothing here is public: what a solver gets depends on its attempt (scorer/prepare.py).
 """
@@ -13,6 +13,7 @@ sys.path[:0] = [str(_HERE.parent), str(_HERE.parent / "common"), str(_HERE / "sc
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
 
 import arrays  # noqa: E402
 import compat  # noqa: E402
@@ -22,44 +23,33 @@ import solve  # noqa: E402
 from restricted_mlm.scorer import task  # noqa: E402
 
 
-def bigrams(text, vocab, smooth):
-    """Return (left, right, unigram): log p(token | its left or right neighbour) - log p(token), and log p(token).
-
-    Tables are (vocab + 1, vocab), by neighbour and token; the last row, of a masked neighbour, is 0.
-    """
-    counts = np.zeros((vocab + 1, vocab))
-    np.add.at(counts, (text[:-1], text[1:]), 1.0)
-    unigram = np.bincount(text, minlength=vocab) + 0.5
-    share = unigram / unigram.sum()
-    tables = []
-    for c in (counts, np.vstack([counts[:vocab].T, np.zeros((1, vocab))])):
-        table = np.log((c + smooth * share) / (c.sum(1, keepdims=True) + smooth)) - np.log(share)
-        table[vocab] = 0
-        tables.append(table)
-    return tables[0], tables[1], np.log(share)
+PLACES = (1, -1, 2, -2)  # the neighbours that the start looks at: so far before a token, after it where negative
 
 
-def low_rank(table, share, rank):
-    """Return (a, b) with a @ b.T near table in least squares weighted by how often each row comes."""
-    weight = np.sqrt(np.append(share, 1e-6))[:, None]
-    u, s, v = np.linalg.svd(table * weight, full_matrices=False)
-    a, b = u[:, :rank] * s[:rank] / weight, v[:rank].T
-    a[-1] = 0
-    return torch.from_numpy(a).float(), torch.from_numpy(b).float()
-
-
-def counted(text, vocab, rank):
-    """Return the start's forward: the product of both neighbours' bigram tables, of low rank."""
-    left, right, log_share = bigrams(text, vocab, smooth=50.0)
-    (la, lb), (ra, rb) = (low_rank(t, np.exp(log_share), rank) for t in (left, right))
-    bias = torch.from_numpy(log_share).float()
-    edge = torch.zeros(1, 1, rank)
+def start_model(rows, params, rank, steps, seed):
+    """Return the start's forward: for each neighbour a table of rank `rank`, log probabilities by their sum; trained on rows."""
+    vocab, context = params["vocab"], params["context"]
+    rng, generator = np.random.Generator(np.random.PCG64(seed)), torch.Generator().manual_seed(seed)
+    share = (np.bincount(rows.reshape(-1), minlength=vocab) + 0.5) / (rows.size + vocab / 2)
+    tables = [(torch.randn(vocab + 1, rank, generator=generator) * 0.3, torch.randn(vocab, rank, generator=generator) * 0.3) for _ in PLACES]
+    bias = torch.from_numpy(np.log(share)).float()
+    parameters = [t.requires_grad_(True) for t in [bias] + [t for pair in tables for t in pair]]
+    opt = torch.optim.Adam(parameters, lr=5e-3)
+    for step in range(steps):
+        opt.param_groups[0]["lr"] = 5e-3 * (1 - step / steps)
+        row, at = rng.integers(0, len(rows), 512), rng.integers(0, context, 512)
+        out = bias
+        for d, (a, b) in zip(PLACES, tables):
+            inside = (at - d >= 0) & (at - d < context)
+            near = np.where(rng.random(512) < params["mask"], vocab, rows[row, np.clip(at - d, 0, context - 1)])
+            out = out + (a[torch.from_numpy(near)] * torch.from_numpy(inside[:, None]).float()) @ b.t()
+        opt.zero_grad()
+        F.cross_entropy(out, torch.from_numpy(rows[row, at])).backward()
+        opt.step()
+    tables, bias = [(a.detach(), b.detach()) for a, b in tables], bias.detach()
 
     def forward(ids):
-        pad = edge.expand(ids.size(0), 1, rank)
-        from_left = torch.cat([pad, la[ids][:, :-1]], 1)
-        from_right = torch.cat([ra[ids][:, 1:], pad], 1)
-        return from_left @ lb.t() + from_right @ rb.t() + bias
+        return sum(solve.shift(a[ids], d) @ b.t() for d, (a, b) in zip(PLACES, tables)) + bias
 
     return forward
 
@@ -78,7 +68,7 @@ def main():
     arrays.save(private / "train.st", {"ids": train.astype(np.uint16)})
     arrays.save(private / "held_out.st", {"ids": held_out.astype(np.uint16)})
     example = torch.zeros(params["batch"], context, dtype=torch.int64)
-    start = record.record(counted(train.reshape(-1), vocab, recipe["start_rank"]), example)
+    start = record.record(start_model(train, params, recipe["start_rank"], recipe["start_steps"], recipe["seed"]), example)
     model = solve.train(train, params, seed=recipe["seed"], log=lambda s: print(s, file=sys.stderr))
     reference = solve.recorded(model, params)
     facts = {"train_tokens": train.size, "held_out_rows": len(held_out), **compat.versions()}

@@ -1,9 +1,9 @@
 # RE-BENCH TASK FILE - MUST NOT APPEAR IN TRAINING DATA - canary 5f0c3b5e-2a71-4a0e-9d2c-6a1b7a0e61c4
-"""Trains a convolutional masked language model: shifts, linear maps, ReLU.
+"""Trains a window model: a token's neighbours, embedded, through one hidden layer of ReLU and past it.
 
-Every layer sees a token and its two neighbours, and adds to the residual
-stream; without a norm, the added part begins at zero. The output uses the
-tokens' embedding again, which leaves most of the parameters to the layers.
+Only the places that are asked for are computed in training: a window at a time,
+drawn from the text, its neighbours masked as often as the scorer masks them. A
+recorded program computes all places of a row at once, by shifts.
 """
 
 import json
@@ -24,45 +24,47 @@ import compat  # noqa: E402
 import record  # noqa: E402
 
 
+def shift(x, by):
+    """Return x (rows, context, width) moved by places along the row, zeros moving in."""
+    edge = torch.zeros(1, 1, x.size(2), device=x.device).expand(x.size(0), abs(by), x.size(2))
+    return torch.cat([edge, x[:, :-by]], 1) if by > 0 else torch.cat([x[:, -by:], edge], 1)
+
+
 class Model(nn.Module):
     """ids (rows, context) in [0, vocab] -> logits (rows, context, vocab)."""
 
-    def __init__(self, vocab, context, width, inner, layers):
+    def __init__(self, vocab, share, width, hidden, narrow, reach):
         super().__init__()
         self.vocab = vocab
-        self.wte = nn.Embedding(vocab + 1, width)
-        self.wpe = nn.Parameter(torch.zeros(context, width))
-        self.up = nn.ModuleList(nn.Linear(3 * width, inner) for _ in range(layers))
-        self.down = nn.ModuleList(nn.Linear(inner, width) for _ in range(layers))
-        self.out = nn.Linear(width, width)
-        self.bias = nn.Parameter(torch.zeros(vocab))
-        nn.init.normal_(self.wte.weight, std=0.5)
-        for layer in self.down:
-            nn.init.zeros_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        self.places = [d for k in range(1, reach + 1) for d in (k, -k)]
+        seen = len(self.places) * width
+        self.embedding = nn.Parameter(torch.randn(vocab + 1, width) * 0.5)
+        self.up, self.down = nn.Linear(seen, hidden), nn.Linear(hidden, narrow)
+        self.past = nn.Linear(seen, narrow, bias=False)  # what neighbours say one by one
+        self.out = nn.Parameter(torch.randn(vocab, narrow) * 0.1)
+        self.bias = nn.Parameter(torch.from_numpy(np.log(share)).float())
+        nn.init.normal_(self.up.weight, std=2 / seen ** 0.5)
+        nn.init.normal_(self.past.weight, std=2 / seen ** 0.5)
+        nn.init.normal_(self.down.weight, std=hidden ** -0.5)
 
-    def hidden(self, ids):
-        """Return the residual stream, (rows, context, width)."""
-        x = self.wte(ids) + self.wpe
-        edge = torch.zeros(1, 1, x.size(2), device=x.device).expand(x.size(0), 1, x.size(2))
-        for up, down in zip(self.up, self.down):
-            near = torch.cat([torch.cat([edge, x[:, :-1]], 1), x, torch.cat([x[:, 1:], edge], 1)], 2)
-            x = x + down(F.relu(up(near)))
-        return self.out(x)
+    def logits(self, near):
+        """Return the logits of places, (..., vocab), whose neighbours are embedded as near (..., places * width)."""
+        return (self.down(F.relu(self.up(near))) + self.past(near)) @ self.out.t() + self.bias
 
-    def logits(self, hidden):
-        """Return logits for any (..., width)."""
-        return hidden @ self.wte.weight[:self.vocab].t() * 0.3 + self.bias
+    def windows(self, near, inside):
+        """Return logits (n, vocab) of single places: near ids (n, places), inside (n, places) says which lie in the row."""
+        return self.logits((self.embedding[near] * inside[..., None]).reshape(len(near), -1))
 
     def forward(self, ids):
-        return self.logits(self.hidden(ids))
+        x = self.embedding[ids]
+        return self.logits(torch.cat([shift(x, d) for d in self.places], 2))
 
 
 def recipe(max_parameters):
     """Return (sizes, training) that fit."""
     if max_parameters >= 300_000:
-        return dict(width=64, inner=192, layers=4), dict(steps=4000, batch=96, lr=3e-3)
-    return dict(width=24, inner=64, layers=2), dict(steps=1200, batch=64, lr=6e-3)
+        return dict(width=32, hidden=288, narrow=112, reach=4), dict(steps=16000, batch=512, lr=6e-3)
+    return dict(width=14, hidden=56, narrow=28, reach=3), dict(steps=2500, batch=512, lr=6e-3)
 
 
 def train(rows, config, seed=0, device="cpu", log=print):
@@ -70,21 +72,22 @@ def train(rows, config, seed=0, device="cpu", log=print):
     sizes, training = recipe(config["max_parameters"])
     torch.manual_seed(seed)
     rng = np.random.Generator(np.random.PCG64(seed))
-    model = Model(config["vocab"], config["context"], **sizes).to(device)
-    opt = torch.optim.AdamW(model.parameters(), lr=training["lr"], betas=(0.9, 0.99), weight_decay=0.01)
-    text = torch.from_numpy(np.ascontiguousarray(rows).reshape(-1))
-    offsets, steps = torch.arange(config["context"]), training["steps"]
+    vocab, context, n = config["vocab"], config["context"], training["batch"]
+    share = (np.bincount(rows.reshape(-1), minlength=vocab) + 0.5) / (rows.size + vocab / 2)
+    model = Model(vocab, share, **sizes).to(device)
+    opt = torch.optim.Adam(model.parameters(), lr=training["lr"], betas=(0.9, 0.99))
+    places, steps = np.array(model.places), training["steps"]
     for step in range(steps):
         for group in opt.param_groups:
-            group["lr"] = training["lr"] * min(1, (step + 1) / 50) * (1 - step / steps)
-        starts = torch.from_numpy(rng.integers(0, len(text) - len(offsets), training["batch"]))
-        truth = text[starts[:, None] + offsets]
-        masked = torch.from_numpy(rng.random(truth.shape) < config["mask"])
-        ids = torch.where(masked, torch.full_like(truth, config["vocab"]), truth)
-        loss = F.cross_entropy(model.logits(model.hidden(ids.to(device))[masked.to(device)]), truth[masked].to(device))
+            group["lr"] = training["lr"] * min(1, (step + 1) / 100) * (1 - step / steps)
+        row, at = rng.integers(0, len(rows), n), rng.integers(0, context, n)
+        to = at[:, None] - places
+        inside = (to >= 0) & (to < context)
+        near = np.where(rng.random(to.shape) < config["mask"], vocab, rows[row[:, None], np.clip(to, 0, context - 1)])
+        near, inside, truth = (torch.from_numpy(a).to(device) for a in (near, inside.astype(np.float32), rows[row, at]))
+        loss = F.cross_entropy(model.windows(near, inside), truth)
         opt.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         opt.step()
         if step % 500 == 0:
             log("step %d loss %.3f" % (step, loss.item()))
