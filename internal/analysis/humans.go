@@ -138,6 +138,9 @@ func (ds *Dataset) attemptRow(a *rebench.AttemptSummary) AttemptRow {
 		Kind: ds.agents[a.AgentID].Kind, Cohort: a.Cohort, TimeLimitS: int64(a.TimeLimit / time.Second), DurationS: int64(a.Duration / time.Second),
 		Raw: a.FinalRaw, CostUSD: a.CostUSD, Suspected: a.Suspected, Excluded: a.Excluded, Unranked: a.Unranked, HasLog: a.HasLog, Badge: a.Badge, RevisionID: a.RevisionID,
 	}
+	if a.Duration > 0 && r.DurationS == 0 {
+		r.DurationS = 1 // 0 would be unknown
+	}
 	if a.FinalKnown {
 		score := a.Final
 		r.Score = &score

@@ -18,7 +18,8 @@ import (
 type Signals struct {
 	ScoreCalls int `json:"score_calls"` // entries of the log; 0 when there is no log
 	Invalid    int `json:"invalid"`     // of them without a valid score
-	// CallsPerHour is ScoreCalls by charged time; nil without entries of known time.
+	// CallsPerHour is the calls of known time within the time limit by charged time; nil
+	// without any, or where the time charged is below 10 minutes.
 	CallsPerHour *float64 `json:"calls_per_hour"`
 	// Peers are the rates that the paper prints.
 	Peers []PeerRate `json:"paper_calls_per_hour"`
@@ -97,6 +98,10 @@ var peerRates = sync.OnceValues(func() ([]PeerRate, error) {
 	return out, nil
 })
 
+// ratedTime is the shortest charged time from which a rate an hour is told: of less,
+// one call more or fewer moves it by half a dozen.
+const ratedTime = 10 * time.Minute
+
 // signals reads an attempt's entries.
 func signals(a *rebench.Attempt) (*Signals, error) {
 	rules, err := validity.Rules()
@@ -115,13 +120,14 @@ func signals(a *rebench.Attempt) (*Signals, error) {
 	}
 	out.ScoreCalls = len(a.Entries)
 	var last time.Duration
+	within := 0 // calls within the time limit
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		if !e.Valid {
 			out.Invalid++
 		}
-		if e.Elapsed != nil {
-			last = max(last, *e.Elapsed)
+		if e.Elapsed != nil && (a.TimeLimit <= 0 || *e.Elapsed <= a.TimeLimit) {
+			last, within = max(last, *e.Elapsed), within+1
 		}
 		if e.Rescored != nil && e.Normalized != nil {
 			change := *e.Normalized - *e.Rescored
@@ -131,8 +137,12 @@ func signals(a *rebench.Attempt) (*Signals, error) {
 	if env, ok := rebench.EnvironmentByID(a.Environment); ok && env.Selection == rebench.SelectLast && out.ScoreCalls > 0 {
 		out.LaterInvalid = !a.Entries[out.ScoreCalls-1].Valid && out.Invalid < out.ScoreCalls
 	}
-	if hours := max(last, a.Duration).Hours(); hours > 0 {
-		rate := float64(out.ScoreCalls) / hours
+	spent := max(last, a.Duration)
+	if a.TimeLimit > 0 {
+		spent = min(spent, a.TimeLimit)
+	}
+	if spent >= ratedTime && within > 0 {
+		rate := float64(within) / spent.Hours()
 		out.CallsPerHour = &rate
 	}
 	return out, nil

@@ -47,3 +47,34 @@ func TestSignals(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// Nine calls, one of them 15,360 h after the start on a broken clock, are eight
+// within the limit; of a few seconds no rate is told.
+func TestRatesOfCallsNeedTimeAndKeepToTheLimit(t *testing.T) {
+	attempt := func(limit, spent time.Duration, at ...time.Duration) *rebench.Attempt {
+		a := &rebench.Attempt{}
+		a.Environment, a.Profile, a.HasLog, a.TimeLimit, a.Duration = rebench.OptimizeKernel, rebench.ProfileCPU, true, limit, spent
+		for i := range at {
+			a.Entries = append(a.Entries, rebench.ScoreEntry{Seq: i + 1, Elapsed: &at[i], Reason: "wrong_output"})
+		}
+		return a
+	}
+	m := time.Minute
+	for _, c := range []struct {
+		a    *rebench.Attempt
+		want float64 // 0 for none
+	}{
+		{attempt(2*time.Hour, 15360*time.Hour, m, 2*m, 3*m, 4*m, 5*m, 6*m, 7*m, 8*m, 15360*time.Hour), 4},
+		{attempt(2*time.Hour, time.Second, time.Second), 0},
+		{attempt(2*time.Hour, 0, 20*m, 30*m), 4},
+		{attempt(0, 0), 0},
+	} {
+		s, err := signals(c.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.CallsPerHour; (got == nil) != (c.want == 0) || got != nil && math.Abs(*got-c.want) > 1e-12 {
+			t.Errorf("%d calls: rate %v, want %v", s.ScoreCalls, got, c.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"rebench/internal/rebench"
@@ -29,6 +30,14 @@ func Attempt(a *rebench.Attempt, label string, pauses []Pause, src Source) *Figu
 	b.f.Title = "How did the score grow over the attempt?"
 	b.f.Subtitle = sentence(", ", shownName(label), environmentTitle(a.Environment), b.limitText())
 	b.split()
+	if n, last := b.dropBeyond(); n > 0 {
+		verb := "lie"
+		if n == 1 {
+			verb = "lies"
+		}
+		b.f.Notes = append(b.f.Notes, fmt.Sprintf("%s %s beyond the axis, which ends at %g times the time limit; the last is at %s. The table lists all.",
+			strings.Replace(count(n, "entry"), "entrys", "entries", 1), verb, beyondLimit, duration(int64(last))))
+	}
 	b.axes()
 	b.curve()
 	b.entries()
@@ -99,8 +108,36 @@ func (b *attemptBuilder) axes() {
 		b.p.y.min = 2 * b.strip
 		b.p.y.ticks = append(b.p.y.ticks, tick{value: b.strip, label: "invalid", minor: true})
 	}
-	b.p.x = elapsedAxis("Elapsed time"+b.clockText(), math.Max(b.last, b.a.TimeLimit.Seconds())*1.02)
+	b.p.x = elapsedAxis("Elapsed time"+b.clockText(), b.axisEnd()*1.02)
 	b.p.refs = scoreRefs(false)
+}
+
+// beyondLimit is how far past the time limit the axis may reach, in limits: one late
+// entry with a broken clock would else squeeze the attempt into a line.
+const beyondLimit = 1.25
+
+// axisEnd is the last moment that is drawn, in seconds.
+func (b *attemptBuilder) axisEnd() float64 {
+	limit := b.a.TimeLimit.Seconds()
+	if limit <= 0 {
+		return b.last
+	}
+	return math.Max(math.Min(b.last, beyondLimit*limit), limit)
+}
+
+// dropBeyond takes out the entries past the axis and returns their number and the
+// time of the last.
+func (b *attemptBuilder) dropBeyond() (n int, last float64) {
+	end := b.axisEnd()
+	past := func(e rebench.ScoreEntry) bool {
+		if e.Elapsed.Seconds() <= end {
+			return false
+		}
+		n, last = n+1, math.Max(last, e.Elapsed.Seconds())
+		return true
+	}
+	b.valid, b.invalid = slices.DeleteFunc(b.valid, past), slices.DeleteFunc(b.invalid, past)
+	return n, last
 }
 
 func (b *attemptBuilder) clockText() string {

@@ -84,3 +84,24 @@ func TestAttemptWithOneUntimedEntryAndWithNone(t *testing.T) {
 		t.Error("an attempt without entries does not say so")
 	}
 }
+
+// One entry on a broken clock must not stretch the axis from 2 h to 15,360 h.
+func TestAttemptAxisEndsNearTheLimit(t *testing.T) {
+	a := sampleAttempt()
+	a.TimeLimit = 2 * time.Hour
+	late, wild := 9000*time.Second, 15360*time.Hour
+	score := 0.9
+	a.Entries = append(a.Entries, rebench.ScoreEntry{Seq: 90, Elapsed: &late, Normalized: &score, Valid: true}, rebench.ScoreEntry{Seq: 91, Elapsed: &wild, Normalized: &score, Valid: true})
+	f := Attempt(a, "o1-preview", nil, Source{})
+	if x := f.panels[0].x.max; x < 9000 || x > 1.25*7200*1.05 {
+		t.Errorf("the axis ends at %v s", x)
+	}
+	for _, m := range f.panels[0].marks {
+		if m.x > f.panels[0].x.max {
+			t.Errorf("a mark at %v s", m.x)
+		}
+	}
+	if notes := strings.Join(f.Notes, " "); !strings.Contains(notes, "1 entry lies beyond the axis, which ends at 1.25 times the time limit; the last is at 15360 h") {
+		t.Errorf("notes = %q", notes)
+	}
+}

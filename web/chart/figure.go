@@ -78,7 +78,7 @@ type ref struct {
 	width    float64
 	dash     []float64
 	opacity  float64
-	atEnd    bool // label at the right or bottom end
+	atEnd    bool // label at half height, clear of those of horizontal lines
 }
 
 // area is a polygon of a band.

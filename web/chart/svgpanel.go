@@ -162,7 +162,7 @@ func (d *drawing) refs(t plot) {
 			}
 			y := b.y + 12
 			if r.atEnd {
-				y = b.y + b.h - 8
+				y = b.y + b.h/2
 			}
 			if t.p.y.rows {
 				y = b.y - 4

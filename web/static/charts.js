@@ -133,7 +133,7 @@
           if ((flip ? c - width : c) < free) return [line];
           free = flip ? c : c + width;
         }
-        const y = state.meta.rows ? r.y - 10 : l.atEnd ? r.y + r.height - 10 : r.y + 8;
+        const y = state.meta.rows ? r.y - 10 : l.atEnd ? r.y + r.height / 2 : r.y + 8;
         return [line, write(state, c + (flip ? -4 : 4), y, l.label, 11, paint('--chart-muted'), Object.assign({ align: flip ? 'right' : 'left' }, halo))];
       }));
     },

@@ -1,12 +1,15 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
@@ -171,7 +174,7 @@ func pauseWords(x analysis.Pause) string {
 	if x.Length == 0 {
 		return "at " + at + ", length unknown" + reasonWords(x.Reason)
 	}
-	return "at " + at + " for " + span(int64(x.Length.Seconds())) + reasonWords(x.Reason)
+	return "at " + at + " for " + lasted(x.Length) + reasonWords(x.Reason)
 }
 
 // reasonWords appends a reason, if there is one.
@@ -230,4 +233,96 @@ func sourceWords(file string, line int) string {
 		return fmt.Sprintf("%s, line %d", orUnknown(file), line)
 	}
 	return orUnknown(file)
+}
+
+// lasted prints how long something took; 0 is unknown.
+func lasted(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "–"
+	case d < time.Second:
+		return "less than 1 s"
+	}
+	return span(int64(d.Seconds()))
+}
+
+// standing says whether a revision is the current one, and whether and why not it ranks.
+func standing(a *rebench.Attempt, r rebench.Revision) (state, why string) {
+	if !r.Current {
+		return "kept", ""
+	}
+	switch {
+	case a.Excluded:
+		return "current", "does not rank: invalid or retracted"
+	case a.Suspected:
+		return "current", "does not rank unless suspected attempts are counted"
+	case a.Unranked != "":
+		return "current", "does not rank: " + a.Unranked
+	case a.Profile == rebench.ProfileTest:
+		return "current", "does not rank: the profile test is in no ranking"
+	case !a.Ranked || !a.FinalKnown:
+		return "current", "does not rank"
+	case a.TimeLimit <= 0:
+		return "current", "does not rank: its time limit is unknown"
+	}
+	return "current", "ranks"
+}
+
+// hardwareFacts reads the machine that a log describes as JSON; what is not an object
+// comes back as text.
+func hardwareFacts(raw string) (facts []keyValue, text string) {
+	var m map[string]any
+	if json.Unmarshal([]byte(raw), &m) != nil {
+		return nil, raw
+	}
+	for key, v := range m {
+		value := strings.TrimSpace(plainValue(v))
+		if value != "" {
+			facts = append(facts, keyValue{strings.ReplaceAll(key, "_", " "), value})
+		}
+	}
+	slices.SortFunc(facts, func(a, b keyValue) int { return strings.Compare(a.key, b.key) })
+	return facts, ""
+}
+
+// plainValue writes a JSON value without its punctuation.
+func plainValue(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	case []any:
+		var parts []string
+		for _, e := range x {
+			parts = append(parts, plainValue(e))
+		}
+		return strings.Join(parts, "; ")
+	case map[string]any:
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			if value := plainValue(x[k]); value != "" {
+				parts = append(parts, strings.ReplaceAll(k, "_", " ")+" "+value)
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+// shownMessage is how much of an entry's message the table shows, in bytes.
+const shownMessage = 400
+
+// shortMessage cuts a message; cut reports whether anything is left out.
+func shortMessage(m string) (short string, cut bool) {
+	if len(m) <= shownMessage {
+		return m, false
+	}
+	end := shownMessage
+	for end > 0 && !utf8.RuneStart(m[end]) {
+		end--
+	}
+	return m[:end] + "…", true
 }

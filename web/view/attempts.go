@@ -79,8 +79,11 @@ func durationWords(a analysis.AttemptRow) string {
 	if a.DurationS <= 0 {
 		return "–"
 	}
-	if a.DurationS >= 3600 {
+	switch {
+	case a.DurationS >= 3600:
 		return hours(a.DurationS)
+	case a.DurationS < 60:
+		return span(a.DurationS)
 	}
 	return span(a.DurationS - a.DurationS%60)
 }

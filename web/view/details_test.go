@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,7 +108,7 @@ func TestAttemptEntries(t *testing.T) {
 		t.Errorf("link to the moment = %q", got)
 	}
 	d.says(t, "Suspected reward hack", "2nd of 5", "at 1:00:00 for 1 min 30 s: text", "time zone unknown", "Download the attempt log", "2.0 KiB", "it does not prove honesty")
-	if got := d.row(t, "ranks"); got[0] != "2" {
+	if got := d.row(t, "current does not rank unless suspected attempts are counted"); got[0] != "2" {
 		t.Errorf("current revision = %q", got)
 	}
 	for _, li := range d.all("li") {
@@ -161,5 +163,58 @@ func TestErrorPageOffersWhatIsAllowed(t *testing.T) {
 	d.says(t, "Parameter cohort is \"x\"", "400")
 	if got := d.link(t, "cohort all"); got != "/?cohort=all" {
 		t.Errorf("link = %q", got)
+	}
+}
+
+func TestStandingOfTheCurrentRevision(t *testing.T) {
+	for _, c := range []struct {
+		change func(*rebench.Attempt)
+		want   string
+	}{
+		{func(*rebench.Attempt) {}, "ranks"},
+		{func(a *rebench.Attempt) { a.Excluded = true }, "does not rank: invalid or retracted"},
+		{func(a *rebench.Attempt) { a.Suspected = true }, "does not rank unless suspected attempts are counted"},
+		{func(a *rebench.Attempt) { a.Ranked, a.Unranked = false, "no calibration" }, "does not rank: no calibration"},
+		{func(a *rebench.Attempt) { a.Profile = rebench.ProfileTest }, "does not rank: the profile test is in no ranking"},
+		{func(a *rebench.Attempt) { a.FinalKnown = false }, "does not rank"},
+		{func(a *rebench.Attempt) { a.TimeLimit = 0 }, "does not rank: its time limit is unknown"},
+	} {
+		a := &rebench.Attempt{AttemptSummary: rebench.AttemptSummary{Ranked: true, FinalKnown: true, Profile: rebench.ProfileCPU, TimeLimit: time.Hour}}
+		c.change(a)
+		if state, why := standing(a, rebench.Revision{Current: true}); state != "current" || why != c.want {
+			t.Errorf("%s, %q; want current, %q", state, why, c.want)
+		}
+		if state, why := standing(a, rebench.Revision{}); state != "kept" || why != "" {
+			t.Errorf("an earlier revision: %s, %q", state, why)
+		}
+	}
+}
+
+func TestFactsOfAnAttemptAreReadable(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "–", 300 * time.Millisecond: "less than 1 s", 90 * time.Second: "1 min 30 s"} {
+		if got := lasted(d); got != want {
+			t.Errorf("lasted(%v) = %q, want %q", d, got, want)
+		}
+	}
+	if got := pauseWords(analysis.Pause{AtS: 1, Length: 200 * time.Millisecond}); got != "at 0:00:01 for less than 1 s" {
+		t.Errorf("pause = %q", got)
+	}
+	facts, text := hardwareFacts(`{"gpus":[{"name":"H100","memory_gib":80}],"cpu_count":16,"cpu_model":"","driver":null}`)
+	if diff := cmp.Diff([]keyValue{{"cpu count", "16"}, {"gpus", "memory gib 80, name H100"}}, facts, cmp.AllowUnexported(keyValue{})); diff != "" || text != "" {
+		t.Errorf("hardware: %s, text %q", diff, text)
+	}
+	if facts, text = hardwareFacts("2 cores"); facts != nil || text != "2 cores" {
+		t.Errorf("hardware in words: %v, %q", facts, text)
+	}
+	if short, cut := shortMessage(strings.Repeat("ä", 5000)); !cut || len(short) > shownMessage+len("…") || !utf8.ValidString(short) {
+		t.Errorf("a long message is cut to %d bytes", len(short))
+	}
+	if short, cut := shortMessage("wrong shape"); cut || short != "wrong shape" {
+		t.Errorf("a short one to %q", short)
+	}
+	for seconds, want := range map[int64]string{0: "–", 5: "5 s", 90: "1 min", 7200: "2.0 h"} {
+		if got := durationWords(analysis.AttemptRow{DurationS: seconds}); got != want {
+			t.Errorf("duration of %d s = %q, want %q", seconds, got, want)
+		}
 	}
 }

@@ -36,10 +36,11 @@ func peerWords(peers []analysis.PeerRate) string {
 
 // callWords is how often the score was asked for.
 func callWords(s *analysis.Signals) string {
+	words := things(s.ScoreCalls, "call", "calls") + " of the scorer"
 	if s.CallsPerHour == nil {
-		return fmt.Sprint(s.ScoreCalls)
+		return words
 	}
-	return fmt.Sprintf("%d, %s an hour", s.ScoreCalls, number(*s.CallsPerHour, 1))
+	return words + ", " + number(*s.CallsPerHour, 1) + " an hour within the time limit"
 }
 
 // standingWords compares with the other attempts of the same agent, environment and limit.

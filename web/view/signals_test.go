@@ -11,7 +11,7 @@ import (
 func TestSignalsOfAnAttempt(t *testing.T) {
 	d := sampleAttempt("Agent", "free")
 	page := render(t, Attempt(testPage("/attempts/set:1", ""), d)).raw
-	for _, want := range []string{"4, 2.0 an hour", "free 36.8", "1 of 4", "0.800 when chosen, 0.750 scored again: " + minus + "0.050", "drawn in December 2026", "an earlier valid one counts", "near_best", "the best of 25 other attempts has 0.267, their median is 0.200", "stands out"} {
+	for _, want := range []string{"4 calls of the scorer, 2.0 an hour within the time limit", "free 36.8", "1 of 4", "0.800 when chosen, 0.750 scored again: " + minus + "0.050", "drawn in December 2026", "an earlier valid one counts", "near_best", "the best of 25 other attempts has 0.267, their median is 0.200", "stands out"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
