@@ -4,7 +4,8 @@
 //
 // Open tells a file's format from its content, never from its name:
 //
-//   - attempt log v1, one or several one after another (also the JSON lines export);
+//   - attempt log v1, one or several one after another (also the JSON lines
+//     export, where a State stands before its log);
 //   - the CSV export of WriteCSV;
 //   - METR's runs.jsonl, early and later form;
 //   - METR's task-protected-scoring score.log, CSV and JSON lines;

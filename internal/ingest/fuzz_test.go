@@ -198,6 +198,8 @@ func FuzzAttemptLogs(f *testing.F) {
 	logs := ownLogs(f)
 	f.Add(bytes.Join(logs[:2], nil))
 	f.Add(logs[7][:len(logs[7])-20])
+	jsonl, _, _ := exportStated(f)
+	f.Add(jsonl)
 	f.Fuzz(func(t *testing.T, b []byte) { fuzzDecode(t, b, FormatAttemptLog, Mapping{}) })
 }
 
@@ -207,6 +209,8 @@ func FuzzAttemptCSV(f *testing.F) {
 	logs := ownLogs(f)
 	f.Add(exportCSV(f, logs[0]))
 	f.Add(exportCSV(f, logs[1], logs[8]))
+	_, table, _ := exportStated(f)
+	f.Add(table)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fuzzDecode(t, b, FormatAttemptCSV, Mapping{})
 		g := fuzzOnce(t, b, FormatAttemptCSV, Mapping{})
