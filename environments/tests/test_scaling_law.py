@@ -369,7 +369,7 @@ def test_tables_measured_elsewhere(tmp_path):
     with pytest.raises(tables.Unfit, match="measure.py"):
         tables.read(path, params, recipe)
     path.write_text(json.dumps({"digest": tables.digest(params, recipe), "losses": losses}))
-    assert tables.read(path, params, recipe) == losses
+    assert tables.read(path, params, recipe) == losses == tables.read(path, {**params, "target_flops": 4_000_000}, json.loads(json.dumps(recipe)))
     with pytest.raises(tables.Unfit, match="measure again"):
         tables.read(path, {**params, "target_flops": 5e6}, recipe)
     path.write_text(json.dumps({"digest": tables.digest(params, recipe), "losses": {"f": {"target": {"8": [1, 2]}, "first": {}}}}))

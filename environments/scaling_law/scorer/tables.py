@@ -67,7 +67,16 @@ def check(found, params, recipe):
 def digest(params, recipe):
     """Return what a table depends on, as a hex digest: sizes, widths, target, families and how text is made."""
     said = {"params": {k: params[k] for k in ("sizes", "widths", "target_flops", "experiment_widths", "experiment_flops")}, "recipe": {k: recipe[k] for k in ("seed", "seeds", "families", "characters", "held_out")}}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(_plain(said), sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value):
+    """Return value with whole numbers as integers: 2e10 arrives as 20000000000 from one reader and as a float from another."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def read(path, params, recipe):
