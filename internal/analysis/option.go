@@ -160,10 +160,18 @@ func (g *group) unrankedReason() string {
 	}
 	var parts []string
 	for reason, n := range g.unranked {
-		parts = append(parts, fmt.Sprintf("%s: %d attempts", reason, n))
+		parts = append(parts, reason+": "+attemptsWords(n))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
+}
+
+// attemptsWords writes "1 attempt" or "3 attempts".
+func attemptsWords(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }
 
 // bestOption returns the highest-scoring option, a saturated one only when there is

@@ -119,6 +119,9 @@ func stateWords(a analysis.AttemptRow) []word {
 	if a.Unranked != "" {
 		out = append(out, word{"not ranked: " + a.Unranked, true})
 	}
+	if w := overLimit(a); w != "" {
+		out = append(out, word{w, false})
+	}
 	if a.Kind == rebench.KindHuman && a.Cohort == rebench.CohortPaper71 {
 		out = append(out, word{"in the 71", false})
 	}
@@ -126,6 +129,17 @@ func stateWords(a analysis.AttemptRow) []word {
 		out = append(out, word{"score log", false})
 	}
 	return out
+}
+
+// overLimit explains a duration well beyond the time limit.
+func overLimit(a analysis.AttemptRow) string {
+	if a.TimeLimitS <= 0 || a.DurationS <= a.TimeLimitS+a.TimeLimitS/20 {
+		return ""
+	}
+	if a.Kind == rebench.KindHuman {
+		return "longer than the limit: recorded as it is, never used to discard a score"
+	}
+	return "longer than the limit: a duration may hold pauses and waits, which the limit does not count"
 }
 
 func errorTitle(status int) string {

@@ -1123,7 +1123,7 @@ func groupsTable(p Page, e *analysis.EnvironmentDetail) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<section aria-labelledby=\"groups\"><h2 id=\"groups\">Attempts by agent and time limit</h2><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Attempts by agent and time limit, scrolls sideways\"><table class=\"plain\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Time limit</th><th scope=\"col\" class=\"num\">n</th><th scope=\"col\" class=\"num\"><abbr title=\"Attempts at or below the starting solution, up to 0.00001, which is the rounding of published values; what they scored below it is unknown\">At start</abbr></th><th scope=\"col\" class=\"num\">Mean</th><th scope=\"col\" class=\"num\">Median</th><th scope=\"col\" class=\"num\">Best</th><th scope=\"col\" class=\"num\">Suspected</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<section aria-labelledby=\"groups\"><h2 id=\"groups\">Attempts by agent and time limit</h2><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Attempts by agent and time limit, scrolls sideways\"><table class=\"plain envs\"><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Time limit</th><th scope=\"col\" class=\"num\">n</th><th scope=\"col\" class=\"num\"><abbr title=\"Attempts at or below the starting solution, up to 0.00001, which is the rounding of published values; what they scored below it is unknown\">At start</abbr></th><th scope=\"col\" class=\"num\">Mean</th><th scope=\"col\" class=\"num\">Median</th><th scope=\"col\" class=\"num\">Best</th><th scope=\"col\" class=\"num\">Suspected</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1562,7 +1562,7 @@ func flawsTable(e *analysis.EnvironmentDetail) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, " that concern this environment; the published scores were made with them. ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, " that concern this environment; the published scores were made with them. Sources are named as in data/published/known_scorer_flaws.csv and reward_hacks.csv (<a href=\"/validity#records\">how to read them</a>). ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

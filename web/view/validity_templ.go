@@ -1069,7 +1069,7 @@ func reachedTable(v *analysis.Validity) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "<section aria-labelledby=\"reached\"><h2 id=\"reached\">What the rules reach</h2><p>The published rows go through the same rules as uploads, with the same consequence. The two rows that the data's own README calls suspect are reached, and no other is put in quarantine: the published leaderboards hold the same attempts as before the rules. What the rules do not reach: runs that the records describe without naming them (the five of Claude 3.5 Sonnet (New), the kernel scores that may be worst timings), and hacks whose result looks plausible, such as a finetuning run of 188 s with a learning rate near zero.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "<section aria-labelledby=\"reached\"><h2 id=\"reached\">What the rules reach</h2><p>The published rows go through the same rules as uploads, with the same consequence. Of the published rows they put in quarantine the two that the data's own README calls suspect, and no other. What the rules do not reach: runs that the records describe without naming them (the five of Claude 3.5 Sonnet (New), the kernel scores that may be worst timings), and hacks whose result looks plausible, such as a finetuning run of 188 s with a learning rate near zero.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1256,7 +1256,7 @@ func recordsTable(d ValidityData) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "<section aria-labelledby=\"records\"><h2 id=\"records\">Public records</h2><p class=\"how\">From data/published: <span class=\"id\">reward_hacks.csv</span> (H) and <span class=\"id\">known_scorer_flaws.csv</span> (F), collected from METR's reports, the paper and audits of the task packages.</p><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Public records, scrolls sideways\"><table class=\"plain texts records\"><thead><tr><th scope=\"col\">Id</th><th scope=\"col\">Task</th><th scope=\"col\">What is on record</th><th scope=\"col\">Source</th><th scope=\"col\">Covered by</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "<section aria-labelledby=\"records\"><h2 id=\"records\">Public records</h2><p class=\"how\">From data/published: <span class=\"id\">reward_hacks.csv</span> (H) and <span class=\"id\">known_scorer_flaws.csv</span> (F), collected from METR's reports, the paper and audits of the task packages. The source column names a record's origin as those files do: a report or post by its title and date, a task's own files by their path, and what was computed or found in the course of collecting as derived here or third-party; the README beside the files explains them.</p><div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"Public records, scrolls sideways\"><table class=\"plain texts records\"><thead><tr><th scope=\"col\">Id</th><th scope=\"col\">Task</th><th scope=\"col\">What is on record</th><th scope=\"col\">Source</th><th scope=\"col\">Covered by</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
