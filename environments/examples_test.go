@@ -28,6 +28,8 @@ type expectation struct {
 	Valid  *bool    `yaml:"valid"`
 	Reason string   `yaml:"reason"`
 	Flags  []string `yaml:"flags"`
+	// MessageLacks is what the message must not say.
+	MessageLacks string `yaml:"message_lacks"`
 }
 
 // profileToTest is test, or what REBENCH_EXAMPLES_PROFILE names (make test-full: cpu).
@@ -178,6 +180,9 @@ func example(t *testing.T, service *scoring.Service, env *environment.Environmen
 	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", out.Wall.Seconds(), v.Valid, reason, v.Flags, strings.SplitN(v.Message, "\n", 2)[0])
 	if v.Valid != *want.Valid || reason != want.Reason {
 		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", v.Valid, reason, *want.Valid, want.Reason, v.Message)
+	}
+	if want.MessageLacks != "" && strings.Contains(v.Message, want.MessageLacks) {
+		t.Errorf("the message holds %q: %s", want.MessageLacks, v.Message)
 	}
 	for _, flag := range want.Flags {
 		if !slices.Contains(v.Flags, flag) {

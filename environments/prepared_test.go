@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +117,9 @@ func checkPrepared(t *testing.T, name string, want expectation, v scored) {
 	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", v.WallS, v.Valid, reason, v.Flags, v.Message)
 	if v.Valid != *want.Valid || reason != want.Reason {
 		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", v.Valid, reason, *want.Valid, want.Reason, v.Message)
+	}
+	if want.MessageLacks != "" && strings.Contains(v.Message, want.MessageLacks) {
+		t.Errorf("the message holds %q: %s", want.MessageLacks, v.Message)
 	}
 	for _, flag := range want.Flags {
 		if !slices.Contains(v.Flags, flag) {

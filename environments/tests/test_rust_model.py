@@ -154,15 +154,22 @@ def test_comments_and_literals_are_what_rust_takes_them_for():
         "a // b /* c\nd": ["a", "d"],
         "a /* b /* c */ d */ e": ["a", "e"],
         'x = "/*"; y; "*/"': ["x", "=", '"/*"', ";", "y", ";", '"*/"'],
-        'r#"a "/* b"# c /* d */': ['r#"a "/* b"#', "c"],
+        'r#"a "/* b"# c /* d */': ['r#"a', ' "/*', ' b"#', "c"],
         "'\"' /* a */ '\\'' b '\\\\' // c": ["'\"'", "'\\''", "b", "'\\\\'"],
         "fn f<'a>(s: &'a str)": ["fn", "f", "<", "'", "a", ">", "(", "s", ":", "&", "'", "a", "str", ")"],
         '"a\\"b" // c': ['"a\\"b"'],
+        '"abcd" "abcde" number_8 number_of_9': ['"abcd"', '"abc', 'de"', "number_8", "numb", "er_o", "f_9"],
     }.items():
         assert derive.tokens(text) == want, text
     p = model_of("easy")[1]
     reply = programs.program(p.family, p.params, "a", 0)
     own = "mod mine { pub fn run() { " + "let x = std::io::stdin().lines().count(); println!(\"{}\", x * 3 + 1); " * 3 + "} }"
+    # A program of one's own in literals, whole or in parts, and words that reach further than the reply.
+    python = "import sys;w=sys.stdin.read().split();n=int(w[0]);print(sum(int(x)*3 for x in w[1:n+1])+len(w)-n,end='');" * 2
+    for literal in (python, '", "'.join(python[i:i + 4] for i in range(0, len(python), 4))):
+        assert not derive.derives(reply.replace("fn main() {", 'fn main() { run("%s");' % literal), [reply]), literal
+    for own in ('Command::new("sh").status();', 'include_str!("/etc/x");', "unsafe { f() }", 'std::env::var("A");'):
+        assert not derive.derives(reply.replace("fn main() {", "fn main() { " + own), [reply]), own
     for between in ('const A: &str = "/*"; %s const B: &str = "*/";', "const A: char = '\"'; %s const B: char = '\"';", "/* /* */ // */\n%s"):
         assert not derive.derives(between % own + reply, [reply]), between
 

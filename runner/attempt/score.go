@@ -325,9 +325,14 @@ func (a *Attempt) waitGrid(ctx context.Context, begin time.Duration) {
 	}
 }
 
-// entryFor is what the solver sees of an entry.
+// entryFor is what the solver sees of an entry. The message of a valid one stays in
+// the log where the score is told: it holds what was measured, and so undoes the
+// rounding.
 func (a *Attempt) entryFor(tk *taken, s scored) Entry {
-	e := Entry{T: seconds(tk.t), Valid: s.verdict.Valid, Message: s.verdict.Message}
+	e := Entry{T: seconds(tk.t), Valid: s.verdict.Valid}
+	if !s.verdict.Valid || !a.cfg.Environment.ScoreVisible {
+		e.Message = s.verdict.Message
+	}
 	if s.verdict.Reason != nil {
 		e.Reason = string(*s.verdict.Reason)
 	}

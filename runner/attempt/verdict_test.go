@@ -64,6 +64,9 @@ func TestScoresAreRoundedToTheNoise(t *testing.T) {
 	if a.Entry == nil || *a.Entry.Score != 7.1 || *l.scores[0].Score != 7.123456 {
 		t.Errorf("told %+v, logged %v", a.Entry, *l.scores[0].Score)
 	}
+	if a.Entry.Message != "" || string(l.scores[0].Message) != `"fine"` {
+		t.Errorf("the scorer's message undoes the rounding: told %q, logged %q", a.Entry.Message, l.scores[0].Message)
+	}
 }
 
 // A fault of the scorer is no verdict on the submission.

@@ -24,9 +24,11 @@ def score(request, runner):
     details = _details(desk, drawn)
     if not end.ok:
         reason, message = end.reason()
-        return scoring.invalid(reason, "%s: %s" % (message, end.stderr[-600:]), details=details)
+        details["stderr"] = end.stderr[-600:]
+        return scoring.invalid(reason, message + "; what it printed is not told, since it has seen the problems: practice shows it", details=details)
     if desk.faults:
-        return scoring.invalid("wrong_output", "; ".join(desk.faults[:3]), details=details)
+        details["faults"] = desk.faults
+        return scoring.invalid("wrong_output", "%d requests had an unknown problem, an answer too long or no UTF-8, or were no HTTP" % len(desk.faults), details=details)
     try:
         results = judge.solved(desk.answers, drawn, request, runner) if desk.answers else {}
     except judge.Failed as e:
