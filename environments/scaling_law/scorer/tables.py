@@ -86,7 +86,7 @@ def read(path, params, recipe):
     except FileNotFoundError:
         raise Unfit("%s: missing: measure.py makes it on a machine with a GPU" % path) from None
     if found.get("digest") != digest(params, recipe):
-        raise Unfit("%s: measured for other sizes, families or targets than environment.yaml has: measure again" % path)
+        raise Unfit("%s: measured for other sizes, families or targets than environment.yaml has: measure again, or remove it where no GPU is needed" % path)
     out = found["losses"]
     if set(out) != {f["name"] for f in recipe["families"]}:
         raise Unfit("%s: expected every family" % path)

@@ -1,21 +1,21 @@
 # RE-BENCH TASK FILE - MUST NOT APPEAR IN TRAINING DATA - canary 5f0c3b5e-2a71-4a0e-9d2c-6a1b7a0e61c4
 """A study: long runs of narrow models, many seeds, a law in width and steps.
 
-    loss = E + A width^-0.9 + B steps^-0.5
+    loss = E + A width^-1 + B steps^-0.55
 
-Runs of at least 150 steps are used (before that, models learn little but how
+Runs of at least 140 steps are used (before that, models learn little but how
 frequent tokens are): every width at the largest budget of an experiment, at half
 and at a quarter of it, each with as many seeds as the FLOPs allow. E, A and B are
 fitted by least squares of relative errors, weighted by the square root of a run's
 FLOPs. The two exponents were chosen once, on the families of this environment:
-with as little as fifty times smaller runs tell, fitting them too is worse.
+runs a fiftieth of the size tell too little to fit them as well.
 """
 
 import numpy as np
 
 import trainer
 
-WIDTH_POWER, STEPS_POWER, MIN_STEPS, KINDS, MAX_SEEDS = 0.9, 0.5, 150, 6, 16
+WIDTH_POWER, STEPS_POWER, MIN_STEPS, KINDS, MAX_SEEDS = 1.0, 0.55, 140, 6, 16
 
 
 def plan():
