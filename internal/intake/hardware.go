@@ -14,7 +14,9 @@ const classPaper = "h100"
 
 // HardwareClass groups machines whose results may be ranked together. The paper's
 // conditions are one class; elsewhere it is the GPU model and count, or the CPU
-// model and cores. It is "" where nothing is known.
+// model: how many cores an attempt has is set by its environment, so that counting
+// them would keep the environments of one machine apart. It is "" where nothing is
+// known.
 func HardwareClass(profile rebench.Profile, h *attemptlog.Hardware) string {
 	if profile == rebench.ProfilePaper && (h == nil || h.GPU == "" || strings.Contains(strings.ToLower(h.GPU), "h100")) {
 		return classPaper
@@ -31,14 +33,7 @@ func HardwareClass(profile rebench.Profile, h *attemptlog.Hardware) string {
 	}
 	var model string
 	_ = json.Unmarshal(h.Extra.Get("cpu_model"), &model)
-	model = strings.ToLower(model)
-	switch {
-	case h.CPUs == nil:
-		return model
-	case model == "":
-		model = "unknown cpu"
-	}
-	return fmt.Sprintf("%d cores of %s", *h.CPUs, model)
+	return strings.ToLower(strings.TrimSpace(model))
 }
 
 // hardwareJSON is the hardware as a flat JSON object, "" when nothing is known.
