@@ -216,15 +216,29 @@ func (g *group1) freeze(ctx context.Context) error {
 		return rebench.Errorf(rebench.CodeInternal, "freeze %s: %w", g.name, err)
 	}
 	var buf [16]byte
+	again := time.Now().Add(freezeAgain)
 	// FREEZING becomes FROZEN when the last task has stopped.
 	return await(ctx, "freeze "+g.name, func() (bool, error) {
 		n, err := g.state.ReadAt(buf[:], 0)
 		if err == io.EOF { // the file is shorter than the buffer
 			err = nil
 		}
-		return err == nil && bytes.HasPrefix(buf[:n], []byte("FROZEN")), err
+		if err != nil || bytes.HasPrefix(buf[:n], []byte("FROZEN")) {
+			return err == nil, err
+		}
+		if time.Now().After(again) {
+			if err := errors.Join(g.setState("THAWED"), g.setState("FROZEN")); err != nil {
+				return false, err
+			}
+			again = time.Now().Add(freezeAgain)
+		}
+		return false, nil
 	})
 }
+
+// freezeAgain is after how long a freeze is begun anew: a task that was between
+// fork and exec when it was asked may never stop for that one.
+const freezeAgain = 250 * time.Millisecond
 
 func (g *group1) thaw() error { return g.setState("THAWED") }
 
