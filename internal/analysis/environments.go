@@ -15,6 +15,9 @@ import (
 // Environments returns every environment of the query with its results.
 func (e *Engine) Environments(ctx context.Context, q Query) ([]EnvironmentSummary, error) {
 	q.Budget = 0
+	if len(q.Environments) == 0 {
+		q.Environments = rebench.EnvironmentIDs() // with or without attempts
+	}
 	out, err := cached(ctx, e, "environments", q, func(ds *Dataset, q Query) (*[]EnvironmentSummary, error) {
 		fr := ds.frame(q)
 		out := make([]EnvironmentSummary, len(q.Environments))

@@ -156,6 +156,9 @@ func TestStreamedAttempt(t *testing.T) {
 	if !slices.Equal(board.Environments, []rebench.EnvironmentID{rebench.OptimizeKernel}) || len(board.Rows) != 1 || board.Rows[0].Score != 0.5 || board.Rows[0].Allocation.K != 2 {
 		t.Errorf("the cpu profile's leaderboard: %v, %+v", board.Environments, board.Rows)
 	}
+	if html := s.page(t, "/environments?profile=cpu"); !strings.Contains(html, "Restricted Architecture MLM") || !strings.Contains(html, "smaller versions of the tasks") {
+		t.Error("the cpu profile's environments are not all listed as this project's own")
+	}
 	if html := s.page(t, "/?profile=cpu"); !strings.Contains(html, "budget=20m") || strings.Contains(html, "budget=64h") {
 		t.Error("the cpu profile's leaderboard does not offer its own total times")
 	}
