@@ -157,6 +157,27 @@ func expected(t *testing.T, dir string) expectation {
 	return e
 }
 
+// check compares a verdict, which took wallS seconds, with what is expected.
+func (want expectation) check(t *testing.T, wallS float64, valid bool, reasonIfAny *string, flags []string, message string) {
+	t.Helper()
+	reason := ""
+	if reasonIfAny != nil {
+		reason = *reasonIfAny
+	}
+	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", wallS, valid, reason, flags, strings.SplitN(message, "\n", 2)[0])
+	if valid != *want.Valid || reason != want.Reason {
+		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", valid, reason, *want.Valid, want.Reason, message)
+	}
+	if want.MessageLacks != "" && strings.Contains(message, want.MessageLacks) {
+		t.Errorf("the message holds %q: %s", want.MessageLacks, message)
+	}
+	for _, flag := range want.Flags {
+		if !slices.Contains(flags, flag) {
+			t.Errorf("found flags %v, expected %s among them", flags, flag)
+		}
+	}
+}
+
 func example(t *testing.T, service *scoring.Service, env *environment.Environment, p *environment.Profile, assets scoring.Assets, dir string, index uint64) {
 	want := expected(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
@@ -173,22 +194,7 @@ func example(t *testing.T, service *scoring.Service, env *environment.Environmen
 		t.Fatal(err)
 	}
 	v := out.Verdict
-	reason := ""
-	if v.Reason != nil {
-		reason = string(*v.Reason)
-	}
-	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", out.Wall.Seconds(), v.Valid, reason, v.Flags, strings.SplitN(v.Message, "\n", 2)[0])
-	if v.Valid != *want.Valid || reason != want.Reason {
-		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", v.Valid, reason, *want.Valid, want.Reason, v.Message)
-	}
-	if want.MessageLacks != "" && strings.Contains(v.Message, want.MessageLacks) {
-		t.Errorf("the message holds %q: %s", want.MessageLacks, v.Message)
-	}
-	for _, flag := range want.Flags {
-		if !slices.Contains(v.Flags, flag) {
-			t.Errorf("found flags %v, expected %s among them", v.Flags, flag)
-		}
-	}
+	want.check(t, out.Wall.Seconds(), v.Valid, (*string)(v.Reason), v.Flags, v.Message)
 	// Whatever happens, an invalid solution has no score.
 	if v.Valid != (v.Raw != nil) {
 		t.Errorf("valid %v with raw %v", v.Valid, v.Raw)

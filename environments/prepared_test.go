@@ -10,9 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -110,22 +108,7 @@ func scoreByRunner(t *testing.T, runner, dir string, env *environment.Environmen
 // kind of the example promises.
 func checkPrepared(t *testing.T, name string, want expectation, v scored) {
 	t.Helper()
-	reason := ""
-	if v.Reason != nil {
-		reason = *v.Reason
-	}
-	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", v.WallS, v.Valid, reason, v.Flags, v.Message)
-	if v.Valid != *want.Valid || reason != want.Reason {
-		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", v.Valid, reason, *want.Valid, want.Reason, v.Message)
-	}
-	if want.MessageLacks != "" && strings.Contains(v.Message, want.MessageLacks) {
-		t.Errorf("the message holds %q: %s", want.MessageLacks, v.Message)
-	}
-	for _, flag := range want.Flags {
-		if !slices.Contains(v.Flags, flag) {
-			t.Errorf("found flags %v, expected %s among them", v.Flags, flag)
-		}
-	}
+	want.check(t, v.WallS, v.Valid, v.Reason, v.Flags, v.Message)
 	if v.Valid != (v.Unclipped != nil) {
 		t.Fatalf("valid %v with the score %v", v.Valid, v.Unclipped)
 	}

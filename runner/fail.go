@@ -48,11 +48,3 @@ func failureCode(err error, status int) string {
 	}
 	return string(rebench.ErrorCode(err))
 }
-
-// things is a number of something in words.
-func things(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}

@@ -203,11 +203,11 @@ func runStatus(out []outcome, deliver bool) error {
 	}
 	switch {
 	case faults > 0:
-		return &exitError{exitAttempt, fmt.Errorf("%d of %s failed", faults, things(len(out), "attempt"))}
+		return &exitError{exitAttempt, fmt.Errorf("%d of %s failed", faults, rebench.Count(len(out), "attempt"))}
 	case lacking > 0:
-		return &exitError{exitLacking, fmt.Errorf("%d of %s could not begin on this machine", lacking, things(len(out), "attempt"))}
+		return &exitError{exitLacking, fmt.Errorf("%d of %s could not begin on this machine", lacking, rebench.Count(len(out), "attempt"))}
 	case undelivered > 0:
-		return &exitError{exitUndelivered, fmt.Errorf("%s not delivered; `runner push` goes on", things(undelivered, "attempt"))}
+		return &exitError{exitUndelivered, fmt.Errorf("%s not delivered; `runner push` goes on", rebench.Count(undelivered, "attempt"))}
 	}
 	return nil
 }

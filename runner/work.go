@@ -101,7 +101,7 @@ func (w *worker) run(ctx context.Context) error {
 
 // carryOut runs one job and reports how it went.
 func (w *worker) carryOut(ctx context.Context, job *client.Job) {
-	w.m.progress.note("run %s: %s (%s), agent %s, %s", job.ID, job.Environment, job.Profile, job.Agent, things(job.Attempts, "attempt"))
+	w.m.progress.note("run %s: %s (%s), agent %s, %s", job.ID, job.Environment, job.Profile, job.Agent, rebench.Count(job.Attempts, "attempt"))
 	var mu sync.Mutex
 	ids := []string{}
 	report := func(state client.JobState, message string) {
@@ -186,7 +186,7 @@ func jobError(ctx context.Context, out []outcome) error {
 		}
 	}
 	if notBegun > 0 {
-		faults = append(faults, fmt.Sprintf("%s did not begin", things(notBegun, "attempt")))
+		faults = append(faults, fmt.Sprintf("%s did not begin", rebench.Count(notBegun, "attempt")))
 	}
 	if ctx.Err() != nil {
 		faults = append([]string{"the runner was stopped"}, faults...)

@@ -13,7 +13,8 @@ import (
 type Dataset struct {
 	Revision rebench.DataRevision
 	attempts []rebench.AttemptSummary
-	label    map[int64]string // agent id -> label
+	ranked   map[rebench.Profile][]rebench.EnvironmentID // environments with attempts that may rank
+	label    map[int64]string                            // agent id -> label
 	agents   map[int64]rebench.Agent
 	byLabel  map[string]rebench.Agent // a label of several human cohorts keeps the first
 	byID     map[string]int           // attempt id -> index
@@ -43,10 +44,13 @@ func newDataset(r rebench.DataRevision, attempts []rebench.AttemptSummary, agent
 	ds := &Dataset{
 		Revision: r, attempts: attempts, agents: agents, replicates: replicates, source: source,
 		label: labels(agents), byLabel: map[string]rebench.Agent{}, byID: make(map[string]int, len(attempts)),
-		frames: map[string]*frameSlot{}, cells: map[string]*stats.Cell{}, results: map[string]*slot{},
+		ranked: map[rebench.Profile][]rebench.EnvironmentID{}, frames: map[string]*frameSlot{}, cells: map[string]*stats.Cell{}, results: map[string]*slot{},
 	}
 	for i, a := range attempts {
 		ds.byID[a.ID] = i
+		if a.Ranked && !slices.Contains(ds.ranked[a.Profile], a.Environment) {
+			ds.ranked[a.Profile] = append(ds.ranked[a.Profile], a.Environment)
+		}
 		l := ds.attemptLabel(&attempts[i])
 		if _, ok := ds.byLabel[l]; !ok {
 			ds.byLabel[l] = agents[a.AgentID]

@@ -171,11 +171,7 @@ func cached[T any](ctx context.Context, e *Engine, kind string, q Query, f func(
 // complete fills in what the query leaves to defaults.
 func (ds *Dataset) complete(q Query) Query {
 	if p := q.Profile; len(q.Environments) == 0 && p != "" && p != rebench.ProfilePaper {
-		for _, env := range rebench.EnvironmentIDs() {
-			if slices.ContainsFunc(ds.attempts, func(a rebench.AttemptSummary) bool { return a.Profile == p && a.Environment == env && a.Ranked }) {
-				q.Environments = append(q.Environments, env)
-			}
-		}
+		q.Environments = ds.ranked[p]
 	}
 	return q.normalize()
 }

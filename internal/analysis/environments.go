@@ -71,8 +71,10 @@ func (ds *Dataset) environment(q Query, fr *frame, env rebench.Environment) Envi
 	}
 	// Scores of other scorers are normalized with constants of their own.
 	if fr.scorers[env.ID] == rebench.ScorerMETRPublished {
-		if c, ok, err := ceilingOf(env); err == nil && ok {
-			out.Ceiling = &c
+		if all, err := ceilings(); err == nil {
+			if c, ok := all[env.ID]; ok {
+				out.Ceiling = &c
+			}
 		}
 	}
 	for _, label := range ds.Labels() {

@@ -125,7 +125,7 @@ func (ds *Dataset) hardware(q Query, fr *frame) string {
 	}
 	names := make([]string, len(classes))
 	for i, c := range classes {
-		names[i] = fmt.Sprintf("%s (%s)", className(c), attemptsWords(count[c]))
+		names[i] = fmt.Sprintf("%s (%s)", className(c), rebench.Count(count[c], "attempt"))
 	}
 	if q.Hardware == "all" {
 		fr.warnings = append(fr.warnings, "Hardware classes are merged: "+strings.Join(names, ", ")+". A faster machine does more within the same time limit.")

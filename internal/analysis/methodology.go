@@ -233,7 +233,8 @@ func (c *paperChecker) above(id string, r map[string]string, env rebench.Environ
 
 // ceiling compares the printed ceiling with the raw one normalized here.
 func (c *paperChecker) ceiling(r map[string]string, env rebench.Environment) computed {
-	got, ok, err := ceilingOf(env)
+	all, err := ceilings()
+	got, ok := all[env.ID]
 	if err != nil || !ok {
 		return computed{verdict: CheckCannot, reason: "the raw ceiling is not printed as a range that has a score"}
 	}

@@ -1,8 +1,8 @@
 package analysis
 
 import (
-	"math"
 	"strings"
+	"sync"
 
 	"rebench/data"
 	"rebench/internal/rebench"
@@ -41,34 +41,36 @@ type Ceiling struct {
 	Printed string `json:"printed"`
 }
 
-// ceilingOf returns an environment's ceiling; ok is false where the paper prints none.
-func ceilingOf(env rebench.Environment) (c Ceiling, ok bool, err error) {
+// ceilings returns the ceiling of every environment for which the paper prints one as
+// a range that has a score.
+var ceilings = sync.OnceValues(func() (map[rebench.EnvironmentID]Ceiling, error) {
 	rows, err := data.Table("paper_numbers.csv")
 	if err != nil {
-		return c, false, err
+		return nil, err
 	}
+	raw, printed := map[string]map[string]string{}, map[string]string{}
 	for _, r := range rows {
-		if r["environment"] != env.Title {
-			continue
-		}
 		switch r["quantity"] {
 		case "estimated ceiling (normalized)":
-			c.Printed = r["value"]
+			printed[r["environment"]] = r["value"]
 		case "estimated ceiling (raw)":
-			low, high := number(r["low"]), number(r["high"])
-			if low == nil || high == nil {
-				return c, false, nil
-			}
-			a, err := normalizedQuantity(env, *low, env.PublishedReference)
-			if err != nil {
-				return c, false, err
-			}
-			b, err := normalizedQuantity(env, *high, env.PublishedReference)
-			if err != nil {
-				return c, false, err
-			}
-			c.Low, c.High, c.Raw, ok = math.Min(a, b), math.Max(a, b), r["value"], true
+			raw[r["environment"]] = r
 		}
 	}
-	return c, ok, nil
-}
+	out := map[rebench.EnvironmentID]Ceiling{}
+	for _, id := range rebench.EnvironmentIDs() {
+		env, _ := rebench.EnvironmentByID(id)
+		r := raw[env.Title]
+		low, high := number(r["low"]), number(r["high"])
+		if low == nil || high == nil {
+			continue
+		}
+		a, errA := normalizedQuantity(env, *low, env.PublishedReference)
+		b, errB := normalizedQuantity(env, *high, env.PublishedReference)
+		if errA != nil || errB != nil {
+			continue
+		}
+		out[id] = Ceiling{Low: min(a, b), High: max(a, b), Raw: r["value"], Printed: printed[env.Title]}
+	}
+	return out, nil
+})

@@ -160,18 +160,10 @@ func (g *group) unrankedReason() string {
 	}
 	var parts []string
 	for reason, n := range g.unranked {
-		parts = append(parts, reason+": "+attemptsWords(n))
+		parts = append(parts, reason+": "+rebench.Count(n, "attempt"))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
-}
-
-// attemptsWords writes "1 attempt" or "3 attempts".
-func attemptsWords(n int) string {
-	if n == 1 {
-		return "1 attempt"
-	}
-	return fmt.Sprintf("%d attempts", n)
 }
 
 // bestOption returns the highest-scoring option, a saturated one only when there is

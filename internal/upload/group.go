@@ -2,12 +2,10 @@ package upload
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 
-	"rebench/internal/attemptlog"
 	"rebench/internal/ingest"
 	"rebench/internal/rebench"
 	"rebench/internal/store"
@@ -47,9 +45,6 @@ func (b *batch) place(r store.Result, e Element) {
 func (b *batch) tellGroups() {
 	p := b.places
 	b.places = places{}
-	add := func(code, detail, hint string) {
-		b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: b.file.Name, Code: code, Detail: detail, Hint: hint})
-	}
 	all := slices.SortedFunc(maps.Keys(p.ranked), func(x, y group) int {
 		return cmp.Or(cmp.Compare(x.profile, y.profile), cmp.Compare(x.scorer, y.scorer))
 	})
@@ -61,21 +56,11 @@ func (b *batch) tellGroups() {
 		if g.profile != rebench.ProfilePaper {
 			query.Set("profile", string(g.profile))
 		}
-		add(ingest.WarnOtherGroup,
-			fmt.Sprintf("compared with attempts of scorer version %s in profile %s only, and not shown beside the published rows: %s", g.scorer, g.profile, counted(p.ranked[g])),
-			"see them at /?"+query.Encode())
+		b.remark(ingest.WarnOtherGroup, "see them at /?"+query.Encode(),
+			"compared with attempts of scorer version %s in profile %s only, and not shown beside the published rows: %s", g.scorer, g.profile, rebench.Count(p.ranked[g], "attempt"))
 	}
 	if p.assumed > 0 {
-		add(ingest.WarnHardware,
-			fmt.Sprintf("no GPU is named, and h100 is assumed from the profile paper: %s", counted(p.assumed)),
-			"logs of attempts on other hardware belong to another profile, or name their GPU")
+		b.remark(ingest.WarnHardware, "logs of attempts on other hardware belong to another profile, or name their GPU",
+			"no GPU is named, and h100 is assumed from the profile paper: %s", rebench.Count(p.assumed, "attempt"))
 	}
-}
-
-// counted is a number of attempts in words.
-func counted(n int) string {
-	if n == 1 {
-		return "1 attempt"
-	}
-	return fmt.Sprintf("%d attempts", n)
 }

@@ -150,3 +150,8 @@ func (p progressReader) ReadAt(buf []byte, off int64) (int, error) {
 	p.b.options.Progress(p.b.done, p.b.total)
 	return n, err
 }
+
+// remark adds a warning about the whole file being decoded.
+func (b *batch) remark(code, hint, format string, args ...any) {
+	b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: b.file.Name, Code: code, Detail: fmt.Sprintf(format, args...), Hint: hint})
+}

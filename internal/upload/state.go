@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"rebench/internal/attemptlog"
 	"rebench/internal/ingest"
 	"rebench/internal/intake"
 	"rebench/internal/rebench"
@@ -118,21 +117,18 @@ func (b *batch) ranksAgainst(ctx context.Context, s *ingest.State, id string) (b
 
 // tellStates adds remarks on the states of a file's attempts to its report.
 func (b *batch) tellStates() {
-	remark := func(code, hint, format string, args ...any) {
-		b.file.Warnings = append(b.file.Warnings, attemptlog.Fault{File: b.file.Name, Code: code, Detail: fmt.Sprintf(format, args...), Hint: hint})
-	}
 	t := b.tally
 	b.tally = tally{}
 	if t.excluded > 0 {
-		remark(ingest.WarnStated, "an administrator can lift the flags here",
-			"the file states flags or reasons that keep attempts out of rankings; they are recorded with where they come from: %s", counted(t.excluded))
+		b.remark(ingest.WarnStated, "an administrator can lift the flags here",
+			"the file states flags or reasons that keep attempts out of rankings; they are recorded with where they come from: %s", rebench.Count(t.excluded, "attempt"))
 	}
 	if t.lifted > 0 {
-		remark(ingest.WarnNotTaken, "audits and lifted flags are stated here again by people who looked",
-			"the file also states audits, or flags that were lifted, which are not taken from a file: %s", counted(t.lifted))
+		b.remark(ingest.WarnNotTaken, "audits and lifted flags are stated here again by people who looked",
+			"the file also states audits, or flags that were lifted, which are not taken from a file: %s", rebench.Count(t.lifted, "attempt"))
 	}
 	if t.lost > 0 {
-		remark(ingest.WarnNotTaken, "an administrator can flag them here if that is right",
-			"excluded in the file but not here, where they are known with this content and stay as they are: %s (%s)", counted(t.lost), strings.Join(t.names, ", "))
+		b.remark(ingest.WarnNotTaken, "an administrator can flag them here if that is right",
+			"excluded in the file but not here, where they are known with this content and stay as they are: %s (%s)", rebench.Count(t.lost, "attempt"), strings.Join(t.names, ", "))
 	}
 }

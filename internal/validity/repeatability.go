@@ -3,10 +3,10 @@ package validity
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"rebench/internal/rebench"
+	"rebench/internal/stats"
 )
 
 // Measurement is one submission scored again and again on one machine, on fresh draws
@@ -27,23 +27,10 @@ type Measurement struct {
 func (m Measurement) N() int { return len(m.Raw) }
 
 // Median is that of the raw scores.
-func (m Measurement) Median() float64 {
-	s := slices.Sorted(slices.Values(m.Raw))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
-}
+func (m Measurement) Median() float64 { return stats.Median(m.Raw) }
 
 // SD is the sample standard deviation of the raw scores: the noise of one scoring.
-func (m Measurement) SD() float64 {
-	mean, squares := 0.0, 0.0
-	for _, x := range m.Raw {
-		mean += x / float64(len(m.Raw))
-	}
-	for _, x := range m.Raw {
-		squares += (x - mean) * (x - mean)
-	}
-	return math.Sqrt(squares / float64(len(m.Raw)-1))
-}
+func (m Measurement) SD() float64 { return stats.SampleSD(m.Raw) }
 
 // Gap is |start - reference|, raw.
 func (m Measurement) Gap() float64 { return math.Abs(m.Start - m.Reference) }

@@ -9,10 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"rebench/internal/rebench"
+	"rebench/internal/stats"
 )
 
 // Key is everything that a calibration depends on. A calibration fits an
@@ -54,22 +54,7 @@ type Side struct {
 
 // NewSide summarises runs, in the order measured.
 func NewSide(runs []float64) Side {
-	s := Side{N: len(runs), Runs: runs}
-	sorted := slices.Sorted(slices.Values(runs))
-	if n := len(sorted); n > 0 {
-		s.Median = (sorted[(n-1)/2] + sorted[n/2]) / 2
-	}
-	if len(runs) > 1 {
-		var mean, sq float64
-		for _, r := range runs {
-			mean += r / float64(len(runs))
-		}
-		for _, r := range runs {
-			sq += (r - mean) * (r - mean)
-		}
-		s.SD = math.Sqrt(sq / float64(len(runs)-1))
-	}
-	return s
+	return Side{Median: stats.Median(runs), SD: stats.SampleSD(runs), N: len(runs), Runs: runs}
 }
 
 // Calibration is one measurement of both solutions.

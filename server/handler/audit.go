@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"encoding/csv"
 	"net/http"
 	"strconv"
 	"time"
@@ -88,14 +87,10 @@ func (s *Server) auditCSV(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
-	c.Header("Content-Disposition", `attachment; filename="rebench-audit.csv"`)
-	w := csv.NewWriter(c.Writer)
-	w.UseCRLF = true
-	_ = w.Write([]string{"id", "at", "actor", "action", "object", "detail"}) // errors stick to w
+	f := newCSVFile(c, "rebench-audit.csv", "id", "at", "actor", "action", "object", "detail")
 	for {
 		for _, e := range events {
-			_ = w.Write([]string{strconv.FormatInt(e.ID, 10), e.At.Format(timeFormat), textCell(e.Actor), textCell(e.Action), textCell(e.Object), textCell(e.Detail)})
+			f.add(e.ID, e.At.Format(timeFormat), e.Actor, e.Action, e.Object, e.Detail)
 		}
 		if next == 0 {
 			break
@@ -108,6 +103,5 @@ func (s *Server) auditCSV(c *gin.Context) error {
 			next = events[len(events)-1].ID
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return f.end()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gin-gonic/gin"
 )
 
 // table is a result as rows. A cell is a string, bool, int, int64, float64, or a
@@ -40,6 +42,32 @@ func encodeCSV(t table, m meta) ([]byte, error) {
 	}
 	w.Flush()
 	return buf.Bytes(), w.Error()
+}
+
+// csvFile is a table for download that belongs to no view. Rows go out as they are added;
+// errors show at the end.
+type csvFile struct{ w *csv.Writer }
+
+func newCSVFile(c *gin.Context, name string, columns ...string) csvFile {
+	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
+	c.Header("Content-Disposition", `attachment; filename="`+name+`"`)
+	w := csv.NewWriter(c.Writer)
+	w.UseCRLF = true
+	_ = w.Write(columns)
+	return csvFile{w}
+}
+
+func (f csvFile) add(cells ...any) {
+	record := make([]string, len(cells))
+	for i, cell := range cells {
+		record[i] = cellText(cell)
+	}
+	_ = f.w.Write(record)
+}
+
+func (f csvFile) end() error {
+	f.w.Flush()
+	return f.w.Error()
 }
 
 // cellText writes a cell. Numbers keep every digit.

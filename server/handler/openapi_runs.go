@@ -43,7 +43,7 @@ func liveOperations() []writeOperation {
 		summary: "Add lines to the log of an attempt that is running; known lines are ignored, and the `end` line imports it",
 		body: openapi3.NewRequestBody().WithRequired(true).WithDescription(fmt.Sprintf("Lines of an attempt log v1, at most %d bytes.", live.MaxBody)).
 			WithContent(openapi3.NewContentWithSchema(openapi3.NewStringSchema(), []string{attemptlog.MediaType})),
-		results: map[int]string{http.StatusOK: "Acknowledged"}, problem: "StreamProblem",
+		results: map[int]string{http.StatusOK: "Acknowledged"}, problem: "StreamProblem", conflict: "StreamProblem",
 		problems: map[int]string{
 			http.StatusConflict:              "Lines are missing (code gap), contradict known ones (fork), or the id is taken; expected is the seq to send next.",
 			http.StatusRequestEntityTooLarge: "The request is too long: send fewer lines at a time.", http.StatusBadRequest: "The request broke off.",

@@ -18,7 +18,8 @@ type writeOperation struct {
 	results           map[int]string // component of each status that is no problem
 	problems          map[int]string // what each other status means
 	limited           bool           // changes a minute are
-	problem           string         // component of 422 and 409, "" for Problem
+	problem           string         // component of 422, "" for Problem
+	conflict          string         // component of 409, "" for Problem
 	empty             string         // what 204 means, "" where there is none
 	media             string         // of a 200 response that no component describes
 }
@@ -137,8 +138,11 @@ func (w writeOperation) responses() *openapi3.Responses {
 	}
 	for status, words := range problems {
 		schema := "Problem"
-		if w.problem != "" && (status == http.StatusUnprocessableEntity || status == http.StatusConflict && w.problem == "StreamProblem") {
-			schema = w.problem
+		switch status {
+		case http.StatusUnprocessableEntity:
+			schema = cmp.Or(w.problem, schema)
+		case http.StatusConflict:
+			schema = cmp.Or(w.conflict, schema)
 		}
 		v := openapi3.NewResponse().WithDescription(words)
 		v.Content = openapi3.NewContentWithSchemaRef(ref(schema), []string{"application/problem+json"})

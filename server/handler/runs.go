@@ -2,7 +2,6 @@ package handler
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,17 +102,11 @@ func (s *Server) runsCSV(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
-	c.Header("Content-Disposition", `attachment; filename="rebench-runs.csv"`)
-	w := csv.NewWriter(c.Writer)
-	w.UseCRLF = true
-	_ = w.Write([]string{"id", "at", "author", "environment", "profile", "agent", "time_limit_s", "attempts", "state", "claimed_by", "message", "attempt_ids"}) // errors stick to w
+	f := newCSVFile(c, "rebench-runs.csv", "id", "at", "author", "environment", "profile", "agent", "time_limit_s", "attempts", "state", "claimed_by", "message", "attempt_ids")
 	for _, r := range runs {
-		_ = w.Write([]string{strconv.FormatInt(r.ID, 10), r.At.Format(timeFormat), textCell(r.Author), r.Environment, r.Profile, textCell(r.Agent), strconv.FormatInt(r.TimeLimitS, 10),
-			strconv.Itoa(r.Attempts), string(r.State), textCell(r.ClaimedBy), textCell(r.Message), textCell(strings.Join(r.AttemptIDs, " "))})
+		f.add(r.ID, r.At.Format(timeFormat), r.Author, r.Environment, r.Profile, r.Agent, r.TimeLimitS, r.Attempts, string(r.State), r.ClaimedBy, r.Message, strings.Join(r.AttemptIDs, " "))
 	}
-	w.Flush()
-	return w.Error()
+	return f.end()
 }
 
 func liveStates(runs []view.LiveRun) []rebench.LiveAttempt {

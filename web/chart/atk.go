@@ -23,7 +23,7 @@ func EnvironmentAtK(s *analysis.EnvironmentSummary, src Source) *Figure {
 		b.labels = append(b.labels, g.Agent)
 		n += g.N
 	}
-	b.f.Subtitle += "; " + count(n, "attempt")
+	b.f.Subtitle += "; " + rebench.Count(n, "attempt")
 	b.start()
 	for _, g := range groups {
 		limit := duration(g.TimeLimitS)
@@ -50,7 +50,7 @@ func ScoreAtK(s *analysis.ScoreAtK) *Figure {
 		n += c.N
 	}
 	if n > 0 {
-		b.f.Subtitle += "; " + count(n, "attempt")
+		b.f.Subtitle += "; " + rebench.Count(n, "attempt")
 	}
 	b.start()
 	for _, c := range cells {
@@ -130,7 +130,7 @@ func (b *atK) finish(empty string) *Figure {
 		b.draw(c, opacity)
 		names = append(names, c.name)
 		last := c.points[len(c.points)-1]
-		alt = append(alt, fmt.Sprintf("%s %s at k = %d", c.name, score(last.Score), last.K))
+		alt = append(alt, fmt.Sprintf("%s %s at k = %d", c.name, Score(last.Score), last.K))
 	}
 	f.gutter = gutterWidth(names)
 	if b.saturated {
@@ -172,7 +172,7 @@ func (b *atK) draw(c atKCurve, opacity float64) {
 	}
 	b.p.lines = append(b.p.lines, strokes(c.group, st.Token, width, st.Dash.Pattern(), pts)...)
 	for i, q := range kept {
-		t := &tip{title: c.name, rows: [][2]string{{"score@k", score(q.Score)}, {"95% interval", interval(q.Score, q.CILow, q.CIHigh)}, {"k", fmt.Sprint(q.K)}}}
+		t := &tip{title: c.name, rows: [][2]string{{"score@k", Score(q.Score)}, {"95% interval", Interval(q.Score, q.CILow, q.CIHigh)}, {"k", fmt.Sprint(q.K)}}}
 		if c.n > 0 {
 			t.rows = append(t.rows, [2]string{"Attempts", fmt.Sprintf("n = %d", c.n)})
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"rebench/internal/rebench"
@@ -36,7 +35,7 @@ func Attempt(a *rebench.Attempt, label string, pauses []Pause, src Source) *Figu
 			verb = "lies"
 		}
 		b.f.Notes = append(b.f.Notes, fmt.Sprintf("%s %s beyond the axis, which ends at %g times the time limit; the last is at %s. The table lists all.",
-			strings.Replace(count(n, "entry"), "entrys", "entries", 1), verb, beyondLimit, duration(int64(last))))
+			rebench.Count(n, "entry"), verb, beyondLimit, duration(int64(last))))
 	}
 	b.axes()
 	b.curve()
@@ -185,7 +184,7 @@ func (b *attemptBuilder) entries() {
 		}
 		b.f.add(b.p, m)
 		if r := known(e.Rescored); r != nil {
-			t := &tip{title: "Re-scored on fresh draws", rows: [][2]string{{"Score", score(*r)}, {"First scored", score(*e.Normalized)}}}
+			t := &tip{title: "Re-scored on fresh draws", rows: [][2]string{{"Score", Score(*r)}, {"First scored", Score(*e.Normalized)}}}
 			b.f.add(b.p, mark{group: b.label, token: TokenInk, marker: MarkerDiamond, size: 12, hollow: true, x: e.Elapsed.Seconds(), y: *r, tip: t, key: fmt.Sprintf("rescore %d", e.Seq)})
 			if !slices.ContainsFunc(b.f.key, func(k keyEntry) bool { return k.marker == MarkerDiamond }) {
 				b.f.key = append(b.f.key, keyEntry{text: "re-scored on fresh draws", token: TokenInk, marker: MarkerDiamond, hollow: true})
@@ -222,7 +221,7 @@ func (b *attemptBuilder) mark(e rebench.ScoreEntry, x, y float64) mark {
 		key = fmt.Sprintf("t=%d", int64(e.Elapsed.Seconds()))
 	}
 	if e.Valid {
-		t.rows = append(t.rows, [2]string{"Score", score(*e.Normalized)})
+		t.rows = append(t.rows, [2]string{"Score", Score(*e.Normalized)})
 	} else {
 		t.rows = append(t.rows, [2]string{"Invalid", fit(plain(e.Reason), 12, 420)})
 	}
@@ -286,6 +285,6 @@ func (b *attemptBuilder) words() {
 	}
 	f.Alt = fmt.Sprintf("Step chart of the score over elapsed time: %d timed valid, %d invalid and %d untimed entries.", len(b.valid), len(b.invalid), len(b.untimed))
 	if b.a.FinalKnown {
-		f.Alt += " Final score " + score(b.a.Final) + "."
+		f.Alt += " Final score " + Score(b.a.Final) + "."
 	}
 }

@@ -87,8 +87,8 @@ func TestWords(t *testing.T) {
 		duration(0): "0", duration(45): "45 s", duration(1800): "30 min", duration(5400): "1 h 30 min", duration(230400): "64 h",
 		shortDuration(5400): "1h 30m", dollars(0): "$0", dollars(0.004): "$0.004", dollars(2.5): "$2.50", dollars(1855.4): "$1,855", dollars(1234567): "$1,234,567",
 		number(-0.0001, 2): "0.00", number(-1.5, 1): "−1.5",
-		interval(0.351, ptr(0.263), ptr(0.441)): "[0.26, 0.44]", interval(0.3, ptr(0.2), nil): "[0.20, open]", interval(0.1, nil, ptr(0.2)): "[open, 0.20]", interval(0.3, nil, nil): "not available",
-		interval(0.1, ptr(math.NaN()), ptr(0.2)): "[open, 0.20]",
+		Interval(0.351, ptr(0.263), ptr(0.441)): "[0.26, 0.44]", Interval(0.3, ptr(0.2), nil): "[0.20, open]", Interval(0.1, nil, ptr(0.2)): "[open, 0.20]", Interval(0.3, nil, nil): "not available",
+		Interval(0.1, ptr(math.NaN()), ptr(0.2)): "[open, 0.20]",
 		support(0.9999):                          ">0.999", support(0): "<0.001", support(0.5): "0.500",
 		plain("a\u202eb\x00c\nd"): "a\uFFFDb\uFFFDc d",
 	} {

@@ -126,9 +126,9 @@ func compareCurve(f *Figure, p *panel, c *analysis.Comparison, pts []bandPoint) 
 		}
 		i++
 		t := &tip{title: "At " + duration(d.BudgetS) + " in total", rows: [][2]string{
-			{"A − B", score(d.D)}, {"95% interval", interval(d.D, d.CILow, d.CIHigh)},
-			{"A: " + shownName(c.A.Agent), score(d.A) + ", best of " + fmt.Sprint(d.KA)},
-			{"B: " + shownName(c.B.Agent), score(d.B) + ", best of " + fmt.Sprint(d.KB)},
+			{"A − B", Score(d.D)}, {"95% interval", Interval(d.D, d.CILow, d.CIHigh)},
+			{"A: " + shownName(c.A.Agent), Score(d.A) + ", best of " + fmt.Sprint(d.KA)},
+			{"B: " + shownName(c.B.Agent), Score(d.B) + ", best of " + fmt.Sprint(d.KB)},
 			{"Bootstrap support for A > B", support(d.PAGreater)},
 		}}
 		m := mark{token: TokenInk, marker: MarkerCircle, size: 8, x: float64(d.BudgetS), y: d.D, low: d.CILow, high: d.CIHigh,
@@ -167,7 +167,7 @@ func support(p float64) string {
 func compareAlt(f *Figure, c *analysis.Comparison) string {
 	s := "Line chart. " + f.Title
 	for _, d := range c.OverTime {
-		s += fmt.Sprintf(" %s: %s %s;", duration(d.BudgetS), score(d.D), interval(d.D, d.CILow, d.CIHigh))
+		s += fmt.Sprintf(" %s: %s %s;", duration(d.BudgetS), Score(d.D), Interval(d.D, d.CILow, d.CIHigh))
 	}
 	return s[:len(s)-1] + "."
 }
@@ -209,13 +209,13 @@ func (r *rows) difference(label string, d analysis.Difference, n string, strong 
 	r.cover(&d.D)
 	r.cover(d.CILow)
 	r.cover(d.CIHigh)
-	y := r.row(label, score(d.D)+" "+interval(d.D, d.CILow, d.CIHigh), n)
+	y := r.row(label, Score(d.D)+" "+Interval(d.D, d.CILow, d.CIHigh), n)
 	size := 8.0
 	if strong {
 		size = 12
 	}
-	r.alt = append(r.alt, label+" "+score(d.D)+" "+interval(d.D, d.CILow, d.CIHigh))
-	t := &tip{title: label, rows: [][2]string{{"A − B", score(d.D)}, {"95% interval", interval(d.D, d.CILow, d.CIHigh)}, {"A", score(d.A)}, {"B", score(d.B)},
+	r.alt = append(r.alt, label+" "+Score(d.D)+" "+Interval(d.D, d.CILow, d.CIHigh))
+	t := &tip{title: label, rows: [][2]string{{"A − B", Score(d.D)}, {"95% interval", Interval(d.D, d.CILow, d.CIHigh)}, {"A", Score(d.A)}, {"B", Score(d.B)},
 		{"Bootstrap support for A > B", support(d.PAGreater)}}}
 	if n != "" {
 		t.rows = append(t.rows, [2]string{"Attempts of A, B", n})

@@ -377,8 +377,8 @@ func (b *curvesBuilder) orderedKey() []keyEntry {
 
 func (b *curvesBuilder) pointTip(s chosen, p analysis.CurvePoint) *tip {
 	t := &tip{title: shownName(s.Agent), rows: [][2]string{
-		{"Score", score(p.Score)},
-		{"95% interval", interval(p.Score, p.CILow, p.CIHigh)},
+		{"Score", Score(p.Score)},
+		{"95% interval", Interval(p.Score, p.CILow, p.CIHigh)},
 		{"Total time", duration(p.TotalTimeS)},
 		{"Allocation (k × t)", allocation(p.K, p.TimeLimitS)},
 		{"Fewest attempts per environment", fmt.Sprintf("n = %d", p.NMin)},

@@ -36,7 +36,7 @@ func Environment(s *analysis.EnvironmentSummary, src Source) *Figure {
 		n += len(g.Scores)
 		r.strip(g, styles[g.Agent])
 	}
-	f.Subtitle = sentence("; ", "Final normalized scores", count(n, "attempt"))
+	f.Subtitle = sentence("; ", "Final normalized scores", rebench.Count(n, "attempt"))
 	if len(r.labels) == 0 {
 		f.Empty = "No attempts at this environment yet."
 		f.Alt = f.Empty
@@ -80,10 +80,10 @@ func (r *rows) strip(g analysis.AttemptGroup, st Style) {
 	r.shorts[int(y)] = fit(shownName(g.Agent), 11, 125) + ", " + short
 	r.alt = append(r.alt, fmt.Sprintf("%s: mean %s, median %s, best %s, n %d", name, number(g.Mean, 2), number(g.Median, 2), number(g.Best, 2), g.N))
 	for i, p := range swarm(g.Scores, (r.hi-r.lo)/110) {
-		t := &tip{title: name, rows: [][2]string{{"Score of one attempt", score(p.x)}, {"Rank in this row", fmt.Sprintf("%d of %d", len(g.Scores)-i, len(g.Scores))}}}
+		t := &tip{title: name, rows: [][2]string{{"Score of one attempt", Score(p.x)}, {"Rank in this row", fmt.Sprintf("%d of %d", len(g.Scores)-i, len(g.Scores))}}}
 		r.f.add(r.p, mark{group: g.Agent, token: st.Token, marker: MarkerCircle, size: 5, opacity: 0.6, x: p.x, y: y + p.y, tip: t, key: fmt.Sprintf("%s %d %d", g.Agent, g.TimeLimitS, i)})
 	}
-	t := &tip{title: name, rows: [][2]string{{"Mean", score(g.Mean)}, {"Median", score(g.Median)}, {"Best", score(g.Best)}, {"Attempts", fmt.Sprint(g.N)}, {"At or below the start", fmt.Sprint(g.Zeros)}}}
+	t := &tip{title: name, rows: [][2]string{{"Mean", Score(g.Mean)}, {"Median", Score(g.Median)}, {"Best", Score(g.Best)}, {"Attempts", fmt.Sprint(g.N)}, {"At or below the start", fmt.Sprint(g.Zeros)}}}
 	r.f.add(r.p, mark{group: g.Agent, token: TokenInk, marker: markerTick, size: 20, x: g.Mean, y: y, tip: t, key: fmt.Sprintf("%s %d mean", g.Agent, g.TimeLimitS)})
 }
 

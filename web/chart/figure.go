@@ -192,7 +192,7 @@ func (f *Figure) add(p *panel, m mark) bool {
 // finish completes the notes.
 func (f *Figure) finish() *Figure {
 	if f.dropped > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%s without a finite value left out.", count(f.dropped, "point")))
+		f.Notes = append(f.Notes, fmt.Sprintf("%s without a finite value left out.", rebench.Count(f.dropped, "point")))
 	}
 	return f
 }
@@ -207,29 +207,24 @@ func known(p *float64) *float64 {
 	return p
 }
 
-// count writes "1 point" or "3 points".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+// ScoreDecimals are those of a written normalized score.
+const ScoreDecimals = 3
 
-// score writes a normalized score. One that is above 0 never reads as 0.000, which is
+// Score writes a normalized score. One that is above 0 never reads as 0.000, which is
 // the starting solution's.
-func score(v float64) string {
-	s := number(v, 3)
+func Score(v float64) string {
+	s := number(v, ScoreDecimals)
 	if v > 0 && strings.Trim(s, "0.") == "" {
 		return "<0.001"
 	}
 	return s
 }
 
-// interval writes "[0.26, 0.44]", with an unknown upper end "[0.26, open]", and as many
+// Interval writes "[0.26, 0.44]", with an unknown upper end "[0.26, open]", and as many
 // decimals as let it hold the score x.
-func interval(x float64, low, high *float64) string {
+func Interval(x float64, low, high *float64) string {
 	low, high = known(low), known(high)
-	d := stats.IntervalDecimals(x, 3, low, high)
+	d := stats.IntervalDecimals(x, ScoreDecimals, low, high)
 	switch {
 	case low == nil && high == nil:
 		return "not available"

@@ -13,7 +13,7 @@ import (
 func HumanPercentiles(h *analysis.Percentiles) *Figure {
 	f := &Figure{Source: Source{Revision: h.DataRevision}, Height: 420}
 	f.Title = "How do the human experts' scores spread?"
-	f.Subtitle = sentence("; ", "Percentiles of final scores after 8 h, mean over "+environmentsText(h.View.Environments), count(h.NAttempts, "attempt"))
+	f.Subtitle = sentence("; ", "Percentiles of final scores after 8 h, mean over "+environmentsText(h.View.Environments), rebench.Count(h.NAttempts, "attempt"))
 	f.HowToRead = "Read from a score across to the curve and down: the share of expert attempts that scored less. Shaded is the nominal 95% interval."
 	p := &panel{}
 	f.panels = []*panel{p}
@@ -30,12 +30,12 @@ func HumanPercentiles(h *analysis.Percentiles) *Figure {
 	p.lines = strokes(rebench.HumanName, TokenInk, 2.25, nil, pts)
 	alt := ""
 	for _, q := range pts {
-		t := &tip{title: fmt.Sprintf("Percentile %d of the human experts", int(q.x)), rows: [][2]string{{"Score", score(q.score)}, {"95% interval", interval(q.score, q.low, q.high)}}}
+		t := &tip{title: fmt.Sprintf("Percentile %d of the human experts", int(q.x)), rows: [][2]string{{"Score", Score(q.score)}, {"95% interval", Interval(q.score, q.low, q.high)}}}
 		m := mark{group: rebench.HumanName, token: TokenInk, marker: MarkerCircle, size: 0, x: q.x, y: q.score, tip: t, key: fmt.Sprintf("p%d", int(q.x))}
 		if x := int(q.x); x == 25 || x == 50 || x == 75 || x == 90 {
 			m.size = 8
 			p.notes = append(p.notes, note{text: fmt.Sprintf("p%d: %s", x, number(q.score, 2)), token: TokenInk, x: q.x, y: q.score})
-			alt += fmt.Sprintf(" Percentile %d: %s.", x, score(q.score))
+			alt += fmt.Sprintf(" Percentile %d: %s.", x, Score(q.score))
 		}
 		f.add(p, m)
 	}
@@ -48,7 +48,7 @@ func HumanPercentiles(h *analysis.Percentiles) *Figure {
 func HumanEnvironments(h *analysis.Percentiles) *Figure {
 	f := &Figure{Source: Source{Revision: h.DataRevision}, small: true}
 	f.Title = "How do the human experts' scores spread in each environment?"
-	f.Subtitle = "Across: percentile of expert attempts; up: normalized score after 8 h; " + count(h.NAttempts, "attempt")
+	f.Subtitle = "Across: percentile of expert attempts; up: normalized score after 8 h; " + rebench.Count(h.NAttempts, "attempt")
 	f.HowToRead = "Thick: the environment. Thin: the mean over environments. 0 is the starting solution, 1 the reference."
 	ys := []float64{0, 1}
 	for _, env := range h.View.Environments {
@@ -71,10 +71,10 @@ func HumanEnvironments(h *analysis.Percentiles) *Figure {
 		mean, _ := percentilePoints(f, h.Percentile, h.Mean, nil, nil)
 		p.lines = append(strokes("", TokenMuted, 1, nil, mean), strokes("", TokenInk, 2, nil, pts)...)
 		for _, q := range pts {
-			t := &tip{title: environmentTitle(env), rows: [][2]string{{"Percentile", fmt.Sprint(int(q.x))}, {"Score", score(q.score)}}}
+			t := &tip{title: environmentTitle(env), rows: [][2]string{{"Percentile", fmt.Sprint(int(q.x))}, {"Score", Score(q.score)}}}
 			f.add(p, mark{token: TokenInk, marker: MarkerCircle, size: 0, x: q.x, y: q.score, tip: t, key: fmt.Sprintf("%s p%d", env, int(q.x))})
 			if int(q.x) == 50 {
-				alt += fmt.Sprintf(" %s: median %s.", environmentTitle(env), score(q.score))
+				alt += fmt.Sprintf(" %s: median %s.", environmentTitle(env), Score(q.score))
 			}
 		}
 		f.panels = append(f.panels, p)

@@ -32,10 +32,10 @@ func Leaderboard(l *analysis.Leaderboard) *Figure {
 		return f.finish()
 	}
 	if n := len(l.Hidden); n > 0 {
-		f.Notes = append(f.Notes, count(n, "agent")+" cannot be ranked in this view.")
+		f.Notes = append(f.Notes, rebench.Count(n, "agent")+" cannot be ranked in this view.")
 	}
 	if n := len(l.FlaggedLeftOut); n > 0 {
-		f.Notes = append(f.Notes, count(n, "attempt")+" flagged as suspected reward hacks left out.")
+		f.Notes = append(f.Notes, rebench.Count(n, "attempt")+" flagged as suspected reward hacks left out.")
 	}
 	r.p.refs = scoreRefs(true)
 	r.finish("Normalized score")
@@ -56,15 +56,15 @@ func (r *rows) agent(row analysis.LeaderboardRow, st Style) {
 	}
 	name := shownName(row.Agent)
 	what := allocation(row.Allocation.K, row.Allocation.TimeLimitS)
-	y := r.row(name, rank, score(row.Score)+" "+interval(row.Score, row.CILow, row.CIHigh), what, fmt.Sprint(row.NAttempts))
-	r.alt = append(r.alt, fmt.Sprintf("rank %s: %s %s %s", rank, name, score(row.Score), interval(row.Score, row.CILow, row.CIHigh)))
-	t := &tip{title: name, rows: [][2]string{{"Score", score(row.Score)}, {"95% interval", interval(row.Score, row.CILow, row.CIHigh)}, {"Allocation (k × t)", what},
+	y := r.row(name, rank, Score(row.Score)+" "+Interval(row.Score, row.CILow, row.CIHigh), what, fmt.Sprint(row.NAttempts))
+	r.alt = append(r.alt, fmt.Sprintf("rank %s: %s %s %s", rank, name, Score(row.Score), Interval(row.Score, row.CILow, row.CIHigh)))
+	t := &tip{title: name, rows: [][2]string{{"Score", Score(row.Score)}, {"95% interval", Interval(row.Score, row.CILow, row.CIHigh)}, {"Allocation (k × t)", what},
 		{"Attempts", fmt.Sprint(row.NAttempts)}, {"Rank", rank}}}
 	if row.ScoreHonest != nil && finite(*row.ScoreHonest) {
-		t.rows = append(t.rows, [2]string{"Cross-fitted score", score(*row.ScoreHonest)})
+		t.rows = append(t.rows, [2]string{"Cross-fitted score", Score(*row.ScoreHonest)})
 	}
 	if row.WithFlagged != nil && finite(*row.WithFlagged) {
-		t.rows = append(t.rows, [2]string{"With suspected hacks", score(*row.WithFlagged)})
+		t.rows = append(t.rows, [2]string{"With suspected hacks", Score(*row.WithFlagged)})
 	}
 	m := mark{group: row.Agent, token: st.Token, marker: st.Marker, size: 10, hollow: row.Allocation.Saturated, x: row.Score, y: y,
 		low: row.CILow, high: row.CIHigh, whisker: true, tip: t, key: row.Agent}

@@ -33,13 +33,13 @@ func Environments(items []analysis.EnvironmentSummary, src Source) *Figure {
 			r.cover(&g.Mean)
 			name := shownName(g.Agent)
 			st := styles[g.Agent]
-			t := &tip{title: name, rows: [][2]string{{"Environment", environmentTitle(e.ID)}, {"Mean", score(g.Mean)}, {"Attempts", fmt.Sprint(g.N)}, {"Time limit", duration(g.TimeLimitS)}}}
+			t := &tip{title: name, rows: [][2]string{{"Environment", environmentTitle(e.ID)}, {"Mean", Score(g.Mean)}, {"Attempts", fmt.Sprint(g.N)}, {"Time limit", duration(g.TimeLimitS)}}}
 			if r.f.add(r.p, mark{group: g.Agent, token: st.Token, marker: st.Marker, size: 9, x: g.Mean, y: y, tip: t, key: string(e.ID) + " " + g.Agent}) {
-				r.alt = append(r.alt, fmt.Sprintf("%s: %s %s, n %d", environmentTitle(e.ID), name, score(g.Mean), g.N))
+				r.alt = append(r.alt, fmt.Sprintf("%s: %s %s, n %d", environmentTitle(e.ID), name, Score(g.Mean), g.N))
 			}
 		}
 	}
-	f.Subtitle = sentence("; ", "Mean final normalized score", count(n, "attempt"))
+	f.Subtitle = sentence("; ", "Mean final normalized score", rebench.Count(n, "attempt"))
 	if len(r.p.marks) == 0 {
 		f.Empty = "No attempts at these environments yet."
 		f.Alt = f.Empty
@@ -89,9 +89,9 @@ func AttemptScores(rows []analysis.AttemptRow, src Source) *Figure {
 			r.spread(environmentTitle(id), string(id), s)
 		}
 	}
-	f.Subtitle = sentence("; ", "Final normalized scores", count(len(rows), "attempt"))
+	f.Subtitle = sentence("; ", "Final normalized scores", rebench.Count(len(rows), "attempt"))
 	if unknown > 0 {
-		f.Notes = append(f.Notes, count(unknown, "attempt")+" without a normalized score left out.")
+		f.Notes = append(f.Notes, rebench.Count(unknown, "attempt")+" without a normalized score left out.")
 	}
 	if len(r.labels) == 0 {
 		f.Empty = "No attempt here has a normalized score."
@@ -119,7 +119,7 @@ func (r *rows) spread(name, key string, s []float64) {
 	r.cover(&mean)
 	y := r.row(name, number(median, 2), number(mean, 2), fmt.Sprint(len(s)), fmt.Sprint(zeros))
 	r.alt = append(r.alt, fmt.Sprintf("%s: median %s, mean %s, n %d", name, number(median, 2), number(mean, 2), len(s)))
-	t := &tip{title: name, rows: [][2]string{{"Median", score(median)}, {"Mean", score(mean)}, {"Middle 90%", interval(median, &low, &high)}, {"Attempts", fmt.Sprint(len(s))}, {"At or below the start", fmt.Sprint(zeros)}}}
+	t := &tip{title: name, rows: [][2]string{{"Median", Score(median)}, {"Mean", Score(mean)}, {"Middle 90%", Interval(median, &low, &high)}, {"Attempts", fmt.Sprint(len(s))}, {"At or below the start", fmt.Sprint(zeros)}}}
 	r.f.add(r.p, mark{token: TokenInk, marker: MarkerCircle, size: 9, x: median, y: y, low: &low, high: &high, whisker: true, tip: t, key: key})
 	r.f.add(r.p, mark{token: TokenInk, marker: markerTick, size: 18, x: mean, y: y, tip: t, key: key + " mean"})
 }
@@ -150,15 +150,15 @@ func FigureChecks(m *analysis.Methodology) *Figure {
 		name := plain(c.Series) + ", " + duration(c.TotalTimeS)
 		computed := "–"
 		if v := known(c.Computed); v != nil {
-			computed = score(*v)
+			computed = Score(*v)
 		}
 		for _, v := range []*float64{&c.Score, c.CILow, c.CIHigh, c.Computed, c.ComputedCILow, c.ComputedCIHigh} {
 			r.cover(v)
 		}
-		y := r.row(name, score(c.Score), computed, c.Verdict)
-		r.alt = append(r.alt, fmt.Sprintf("%s: paper %s, computed %s, %s", name, score(c.Score), computed, c.Verdict))
+		y := r.row(name, Score(c.Score), computed, c.Verdict)
+		r.alt = append(r.alt, fmt.Sprintf("%s: paper %s, computed %s, %s", name, Score(c.Score), computed, c.Verdict))
 		st := publishedStyle(c.Series)
-		t := &tip{title: name, rows: [][2]string{{"Paper", score(c.Score)}, {"Source", "digitised, " + plain(c.Figure)}, {"Computed", computed}, {"Verdict", c.Verdict}}}
+		t := &tip{title: name, rows: [][2]string{{"Paper", Score(c.Score)}, {"Source", "digitised, " + plain(c.Figure)}, {"Computed", computed}, {"Verdict", c.Verdict}}}
 		f.add(r.p, mark{token: st.Token, marker: st.Marker, size: 10, hollow: true, x: c.Score, y: y, low: c.CILow, high: c.CIHigh, whisker: true, tip: t, key: fmt.Sprintf("paper %d", i)})
 		if v := known(c.Computed); v != nil {
 			f.add(r.p, mark{token: st.Token, marker: st.Marker, size: 8, x: *v, y: y, low: c.ComputedCILow, high: c.ComputedCIHigh, whisker: true, tip: t, key: fmt.Sprintf("computed %d", i)})

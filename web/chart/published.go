@@ -14,10 +14,10 @@ func (b *curvesBuilder) published() {
 		x, _ := b.x(m.TotalTimeS, m.CostUSD)
 		st := publishedStyle(m.Series)
 		t := &tip{title: plain(m.Series) + " (the paper's own)", rows: [][2]string{
-			{"Score", score(m.Score)}, {"Total time", duration(m.TotalTimeS)}, {"Allocation", plain(m.Allocation)},
+			{"Score", Score(m.Score)}, {"Total time", duration(m.TotalTimeS)}, {"Allocation", plain(m.Allocation)},
 		}}
 		if known(m.CILow) != nil || known(m.CIHigh) != nil {
-			t.rows = append(t.rows, [2]string{"95% interval", interval(m.Score, m.CILow, m.CIHigh)})
+			t.rows = append(t.rows, [2]string{"95% interval", Interval(m.Score, m.CILow, m.CIHigh)})
 		}
 		if c := known(m.CostUSD); c != nil {
 			t.rows = append(t.rows, [2]string{"Cost", dollars(*c)})
@@ -86,10 +86,10 @@ func (b *curvesBuilder) alt() string {
 		if b.o.Axis == AxisCost {
 			at = dollars(*p.CostUSD)
 		}
-		parts = append(parts, fmt.Sprintf("%s %s at %s", shownName(s.Agent), score(p.Score), at))
+		parts = append(parts, fmt.Sprintf("%s %s at %s", shownName(s.Agent), Score(p.Score), at))
 	}
 	if len(b.marks) > 0 {
-		parts = append(parts, count(len(b.marks), "digitised point")+" of the paper")
+		parts = append(parts, rebench.Count(len(b.marks), "digitised point")+" of the paper")
 	}
 	return "Line chart. " + b.f.Title + ". " + strings.Join(parts, "; ") + "."
 }

@@ -45,7 +45,7 @@ func (d LeaderboardData) findings(p Page) []finding {
 
 // nobodyLeads says why no agent is named, where there are agents.
 func (d LeaderboardData) nobodyLeads() []finding {
-	agents := d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman })
+	agents := d.agents()
 	if len(agents) == 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (d LeaderboardData) nobodyLeads() []finding {
 // higherUnranked names the agents of unknown spread whose point is above the leader's.
 func (d LeaderboardData) higherUnranked(top analysis.LeaderboardRow) string {
 	var higher []string
-	for _, r := range d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman }) {
+	for _, r := range d.agents() {
 		if !r.SpreadKnown() && r.Score > top.Score {
 			higher = append(higher, pointWords(r))
 		}
@@ -74,14 +74,14 @@ func pointWords(r analysis.LeaderboardRow) string {
 	return fmt.Sprintf("%s of %s from %s", score(r.Score), agentName(r.Agent), things(r.NAttempts, "attempt", "attempts"))
 }
 
-func (d LeaderboardData) rows(of func(rebench.Kind) bool) []analysis.LeaderboardRow {
-	var out []analysis.LeaderboardRow
-	for _, r := range d.Board.Rows {
-		if of(r.Kind) {
-			out = append(out, r)
-		}
-	}
-	return out
+// agents are the rows of everybody but humans.
+func (d LeaderboardData) agents() []analysis.LeaderboardRow {
+	return slices.DeleteFunc(slices.Clone(d.Board.Rows), func(r analysis.LeaderboardRow) bool { return r.Kind == rebench.KindHuman })
+}
+
+// humans are the rows of humans.
+func (d LeaderboardData) humans() []analysis.LeaderboardRow {
+	return slices.DeleteFunc(slices.Clone(d.Board.Rows), func(r analysis.LeaderboardRow) bool { return r.Kind != rebench.KindHuman })
 }
 
 func (d LeaderboardData) lead(a, b string) (analysis.Lead, bool) {
@@ -101,7 +101,7 @@ func (d LeaderboardData) leadFinding(p Page, agents []analysis.LeaderboardRow) (
 	if len(agents) == 1 {
 		f.Verdict = "Nothing to compare"
 		f.Words = "It is the only agent with attempts for this total time in every chosen environment."
-		if len(d.rows(func(k rebench.Kind) bool { return k != rebench.KindHuman })) > 1 {
+		if len(d.agents()) > 1 {
 			f.Words = "It is the only agent with two attempts or more for this total time in every chosen environment."
 		}
 		return f, true
@@ -144,7 +144,7 @@ func (d LeaderboardData) tied(agents []analysis.LeaderboardRow) []string {
 
 // humanFinding places the first agent among the humans.
 func (d LeaderboardData) humanFinding(p Page, top analysis.LeaderboardRow) (finding, bool) {
-	humans := d.rows(func(k rebench.Kind) bool { return k == rebench.KindHuman })
+	humans := d.humans()
 	f := finding{Question: "Against human experts?"}
 	matched := ""
 	if top.HumanPct != nil {

@@ -12,6 +12,7 @@ import (
 	"rebench/internal/analysis"
 	"rebench/internal/rebench"
 	"rebench/internal/stats"
+	"rebench/web/chart"
 )
 
 // minus is the sign that aligns with plus and digits.
@@ -27,18 +28,8 @@ func number(x float64, decimals int) string {
 	return s
 }
 
-// scoreDecimals are those of a printed normalized score.
-const scoreDecimals = 3
-
-// score prints a normalized score. One that is above 0 never reads as 0.000, which
-// is the starting solution's.
-func score(x float64) string {
-	s := number(x, scoreDecimals)
-	if x > 0 && strings.Trim(s, "0.") == "" {
-		return "<0.001"
-	}
-	return s
-}
+// score prints a normalized score.
+func score(x float64) string { return chart.Score(x) }
 
 // signed prints a difference.
 func signed(x float64, decimals int) string {
@@ -60,21 +51,15 @@ func optional(x *float64, decimals int) string {
 // interval prints the 95% interval of a score with the decimals that let it hold the
 // printed score; an end that is not known is open.
 func interval(x float64, low, high *float64) string {
-	d := stats.IntervalDecimals(x, scoreDecimals, low, high)
-	switch {
-	case low == nil && high == nil:
+	if low == nil && high == nil {
 		return "no interval"
-	case low == nil:
-		return "[open, " + number(*high, d) + "]"
-	case high == nil:
-		return "[" + number(*low, d) + ", open]"
 	}
-	return "[" + number(*low, d) + ", " + number(*high, d) + "]"
+	return chart.Interval(x, low, high)
 }
 
 // signedInterval prints the interval of a difference.
 func signedInterval(difference float64, low, high *float64) string {
-	d := stats.IntervalDecimals(difference, scoreDecimals, low, high)
+	d := stats.IntervalDecimals(difference, chart.ScoreDecimals, low, high)
 	end := func(x *float64) string {
 		if x == nil {
 			return "open"
