@@ -13,8 +13,8 @@ class Family:
     """Base of the families; all methods are static.
 
     name, title: of the family. story, reads, prints: the statement's parts,
-    with {P} for parameter P. slow: large inputs hold so many words that reading
-    them by Vec::remove(0) takes seconds. body: Rust statements between reading
+    with {P} for parameter P. slow: large inputs hold so many words that
+    copying the rest for each takes minutes. body: Rust statements between reading
     the input (inp.num() -> i64, inp.word() -> String) and printing out, with
     @P@ for parameters and @hole@ for what differs between the programs. holes:
     hole -> {bug: text}, "" being the right program, which stands in where a bug
