@@ -24,6 +24,8 @@ class Bench:
         self.params = params
         self._solutions = []
         self._floor_ms = {cores: [] for cores in self.CORES}
+        self._trials = 0
+        self._before = None
 
     def __enter__(self):
         try:
@@ -41,18 +43,19 @@ class Bench:
             solution.kill()
 
     def trial(self, label):
-        """Time submission and reference, in this order, on the same fresh input; return (submission_ms, reference_ms)."""
+        """Time memory floor, submission and reference, in this order; return (submission_ms, reference_ms).
+
+        What comes first, after drawing, is slower by some percent: so the floor
+        does. Its input is the trial's before, which the submission has seen.
+        """
         x, poison = self.draw(label)
         expected = self.expected(x)
+        old, old_poison = self._before or self.draw("before the first")
+        self._floor_ms[self.CORES[self._trials % len(self.CORES)]].append(self._checked(self._floor, old, old_poison, old, trusted=True))
+        self._trials += 1
+        self._before = x, poison
         submission_ms = self._checked(self._submission, x, poison, expected, trusted=False)
         return submission_ms, self._checked(self._reference, x, poison, expected, trusted=True)
-
-    def extra(self, index):
-        """Time the memory floor beside every third pair."""
-        if index % 3 == 0:
-            x, poison = self.draw("floor %d" % index)
-            for cores in self.CORES:
-                self._floor_ms[cores].append(self._checked(self._floor, x, poison, x, trusted=True))
 
     def details(self):
         """Return times in ms: floor_ms is the faster median of the ways to copy, floor_best_ms the fastest copy."""

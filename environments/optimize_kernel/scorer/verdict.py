@@ -29,8 +29,7 @@ def score(request, runner, open_bench):
     """Return the verdict on the request's snapshot.
 
     open_bench(request, runner, sources, params) gives a context manager whose
-    value has trial(index) -> (submission_ms, reference_ms), extra(index) for
-    untimed company such as the memory floor, and details() -> dict.
+    value has trial(label) -> (submission_ms, reference_ms) and details() -> dict.
     """
     params = request.params
     flags = source_flags.scan(request.snapshot_dir)
@@ -55,7 +54,6 @@ def measure(request, bench, params, pairs):
         bench.trial("warmup %d" % i)
 
     def one(i):
-        bench.extra(i)
         pairs.append(timing.Pair(*bench.trial("trial %d" % i)))
         return pairs[-1]
 
