@@ -21,12 +21,14 @@ func SampleSD(x []float64) float64 {
 	if len(x) < 2 {
 		return 0
 	}
+	// From the first value, so that equal values have exactly 0.
 	var mean, squares float64
 	for _, v := range x {
-		mean += v / float64(len(x))
+		mean += (v - x[0]) / float64(len(x))
 	}
 	for _, v := range x {
-		squares += (v - mean) * (v - mean)
+		d := v - x[0] - mean
+		squares += d * d
 	}
 	return math.Sqrt(squares / float64(len(x)-1))
 }
