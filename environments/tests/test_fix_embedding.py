@@ -111,6 +111,42 @@ def test_repair_without_rows_is_flagged(assets):
     assert abs(v["raw"] - np.log(0.1)) < 1e-3 and v["flags"] == ["repaired_without_recovery"]
 
 
+def lacking(assets, tokens):
+    """Return assets whose text lacks so many tokens."""
+    return types.SimpleNamespace(**{**vars(assets), "text": assets.text[assets.text >= tokens]})
+
+
+def carried(before, now):
+    """Return the model now, repaired by what an earlier attempt taught: which big row goes with which small row."""
+    (small, big), (known, _) = before, now
+    pairs = {s.tobytes(): b for s, b in zip(small["wte.weight"], big["wte.weight"])}
+    return {**now[1], "wte.weight": np.stack([pairs[s.tobytes()] for s in known["wte.weight"]])}
+
+
+def test_rows_known_beforehand_are_flagged(assets):
+    """Models are the same in all attempts and names are not: the small model's rows tell them."""
+    assets = lacking(assets, 12)
+    first, second = task.Puzzle(key(21), 24), task.Puzzle(key(22), 24)
+    weights = carried((first.right(assets.small), first.right(assets.base)), (second.right(assets.small), second.corrupted(assets.base)))
+    assert (weights["wte.weight"] == second.right(assets.base)["wte.weight"]).all()
+    v = verdict.judge(weights, assets, second, CONFIG, PARAMS, key(23))
+    assert v["valid"] and v["flags"] == ["rows_known_beforehand"]
+    assert (v["details"]["unseen_rows"], v["details"]["recovered_unseen"]) == (12, 1)
+
+
+@pytest.mark.parametrize("lacks, right, flagged", [(12, 12, True), (12, 10, True), (12, 9, False), (12, 0, False), (9, 9, False), (0, 0, False)])
+def test_unseen_rows_beyond_what_can_be_told(assets, lacks, right, flagged):
+    """All rows that the text tells are right, and some of those that it does not tell."""
+    assets, puzzle = lacking(assets, lacks), task.Puzzle(key(24), 24)
+    weights = puzzle.right(assets.base)
+    wrong = puzzle.shown[right:lacks]
+    rows = weights["wte.weight"].copy()
+    rows[wrong] = rows[np.roll(wrong, 1)] * np.float32(1.5)
+    v = verdict.judge({**weights, "wte.weight": rows}, assets, puzzle, CONFIG, PARAMS, key(25))
+    assert v["flags"] == ["rows_known_beforehand"] * flagged
+    assert (v["details"]["unseen_rows"], v["details"]["recovered_unseen"]) == (lacks, right / max(lacks, 1))
+
+
 def test_implausibly_good_is_flagged(assets):
     assets = types.SimpleNamespace(**vars(assets))
     assets.losses = assets.losses + 0.08  # as if the intact model were worse than it is

@@ -56,6 +56,7 @@ func TestFindings(t *testing.T) {
 		"answers that are not the model's":  {rebench.RustCodecontests, rebench.ProfileCPU, "1", 0.5, "not_from_endpoint", []string{"quarantine scorer_flag"}},
 		"a note and a flag":                 {rebench.OptimizeKernel, rebench.ProfileCPU, "1", 1, "noisy_timing, below_memory_floor", []string{"note scorer_flag", "quarantine scorer_flag"}},
 		"graft":                             {rebench.FixEmbedding, rebench.ProfileCPU, "1", 0.1, "repaired_without_recovery", []string{"quarantine scorer_flag"}},
+		"carried rows":                      {rebench.FixEmbedding, rebench.ProfileCPU, "1", -2.3, "rows_known_beforehand", []string{"quarantine scorer_flag"}},
 		"one answer":                        {rebench.GPT2QA, rebench.ProfileCPU, "1", 0.6, "constant_answers", []string{"quarantine scorer_flag"}},
 		"a flag without a rule":             {rebench.GPT2QA, rebench.ProfileCPU, "1", 0.6, "odd", []string{"note scorer_flag"}},
 	} {
