@@ -220,21 +220,24 @@ func TestHeaderSaysWhatBearsOnTheScore(t *testing.T) {
 	}
 }
 
-// What was prepared for an attempt lies over the start, and is gone after it.
+// What was prepared for an attempt lies over the start, under what the solver brings,
+// and is gone after it.
 func TestPreparedFilesLieOverTheStart(t *testing.T) {
 	var b *bench
 	b = newBench(t, func(_ context.Context, s *solver) sandbox.Result {
-		for name, want := range map[string]string{"solution.txt": "own", "sub/more.txt": "more", "kept.txt": "start"} {
+		for name, want := range map[string]string{"solution.txt": "own", "sub/more.txt": "brought", "kept.txt": "start", "solve.sh": "brought"} {
 			if got, err := os.ReadFile(filepath.Join(s.workspace, name)); err != nil || string(got) != want {
 				t.Errorf("%s: %q, %v; expected %q", name, got, err, want)
 			}
 		}
 		return exit(0)
 	})
-	own := filepath.Join(b.cfg.Dir.Path, PreparedName, "solution")
+	own, brought := filepath.Join(b.cfg.Dir.Path, PreparedName, "solution"), t.TempDir()
+	b.cfg.Agent.Solution = brought
 	for path, text := range map[string]string{
 		filepath.Join(own, "solution.txt"): "own", filepath.Join(own, "sub", "more.txt"): "more",
-		filepath.Join(b.cfg.Agent.Solution, "kept.txt"): "start",
+		filepath.Join(b.cfg.Environment.StartDir(), "kept.txt"): "start",
+		filepath.Join(brought, "sub", "more.txt"):               "brought", filepath.Join(brought, "solve.sh"): "brought",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -51,8 +51,8 @@ func (a *Attempt) prepare(ctx context.Context) error {
 	return err
 }
 
-// fillWorkspace lays what was prepared for this attempt over the solution that
-// the solver begins with.
+// fillWorkspace lays what was prepared for this attempt over the starting solution,
+// and over both what the solver brings itself.
 func (a *Attempt) fillWorkspace(ctx context.Context) error {
 	own := a.cfg.Prepared.SolutionDir
 	if own == "" {
@@ -60,7 +60,11 @@ func (a *Attempt) fillWorkspace(ctx context.Context) error {
 	}
 	merged := filepath.Join(a.cfg.Dir.Path, "begin")
 	defer os.RemoveAll(merged)
-	if err := Overlay(merged, a.cfg.Agent.Solution, own); err != nil {
+	trees := []string{a.cfg.Environment.StartDir(), own}
+	if a.cfg.Agent.Solution != a.cfg.Environment.StartDir() {
+		trees = append(trees, a.cfg.Agent.Solution)
+	}
+	if err := Overlay(merged, trees...); err != nil {
 		return err
 	}
 	return a.ws.Fill(ctx, merged)
