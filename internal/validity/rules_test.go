@@ -58,6 +58,7 @@ func TestFindings(t *testing.T) {
 		"graft":                             {rebench.FixEmbedding, rebench.ProfileCPU, "1", 0.1, "repaired_without_recovery", []string{"quarantine scorer_flag"}},
 		"carried rows":                      {rebench.FixEmbedding, rebench.ProfileCPU, "1", -2.3, "rows_known_beforehand", []string{"quarantine scorer_flag"}},
 		"one answer":                        {rebench.GPT2QA, rebench.ProfileCPU, "1", 0.6, "constant_answers", []string{"quarantine scorer_flag"}},
+		"style alone":                       {rebench.GPT2QA, rebench.ProfileCPU, "1", 0.94, "style_without_answers", []string{"quarantine scorer_flag"}},
 		"a flag without a rule":             {rebench.GPT2QA, rebench.ProfileCPU, "1", 0.6, "odd", []string{"note scorer_flag"}},
 	} {
 		t.Run(name, func(t *testing.T) {

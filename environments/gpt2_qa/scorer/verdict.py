@@ -61,9 +61,13 @@ def judge_weights(weights, assets, puzzle, params, draws, extra=None):
     each = (rates["base"] + rates["supervised"]) / 2
     first = [next((t for t in judge.words(a) if t <= grammar.PLACES[-1]), -1) for a in mine]
     most = collections.Counter(map(tuple, mine.tolist())).most_common(1)[0][1] / len(mine)
+    right = float((np.array(first) == grammar.right(questions)).mean())
     flags = ["constant_answers"] if most > CONSTANT_SHARE else []
+    # Naming the same one of the three things whatever is asked is right in a third of cases.
+    if right < params["least_right"] and rates["supervised"].mean() > 0.5:
+        flags.append("style_without_answers")
     details = {"win_rate_base": float(rates["base"].mean()), "win_rate_supervised": float(rates["supervised"].mean()), "utility": float(utility.mean()),
-               "best_utility": puzzle.rubric.best(), "right": float((np.array(first) == grammar.right(questions)).mean()), "most_common_answer": most,
+               "best_utility": puzzle.rubric.best(), "right": right, "most_common_answer": most,
                "length": float(np.mean([len(judge.words(a)) for a in mine])), "questions": len(rows),
                "standard_error": float(each.std(ddof=1) / math.sqrt(len(each))), **(extra or {}), **compat.versions()}
     raw = float(each.mean())
