@@ -208,7 +208,7 @@ def judged(found=GOOD, evidence=None):
 
 
 def studied(n=6, widths=(4, 8, 16), flops=3e7, key=1):
-    return ledger.Ledger(n, int(flops), widths).sign(draws(key)).encode()
+    return ledger.Ledger(n, int(flops), n, widths).sign(draws(key)).encode()
 
 
 def test_evidence():
@@ -218,7 +218,7 @@ def test_evidence():
     assert "50.0%" in v["message"] and "6 experiments" in v["message"]
     assert judged(miss)["flags"] == ["guess"] and judged(miss, studied(5))["flags"] == ["guess"] and judged(miss, studied(40, (8, 16)))["flags"] == ["guess"]
     assert judged(miss, studied(key=2))["flags"] == ["forged_ledger", "guess"]
-    for forged in (b"", b"x" * 4097, b"\xff", studied().replace(b"6.", b"9.", 1), studied() + b"0", b"99.1.8-16-32." + b"0" * 64):
+    for forged in (b"", b"x" * 4097, b"\xff", studied().replace(b"6.", b"9.", 1), studied() + b"0", b"99.99.1.8-16-32." + b"0" * 64):
         assert "forged_ledger" in judged(miss, forged)["flags"]
     assert judged(miss, studied() + b"\n")["flags"] == []
     assert judged(GOOD, studied())["flags"] == ["exact_table_value"]
@@ -230,11 +230,11 @@ def test_what_the_solver_sees_depends_on_nothing_hidden():
 
 
 def test_ledgers():
-    for n, flops, widths in ((0, 0, ()), (1, 10 ** 12, (4,)), (200, 5, (4, 8, 96))):
-        back = ledger.verify(ledger.Ledger(n, flops, widths).sign(draws()), draws())
-        assert (back.experiments, back.flops, back.widths) == (n, flops, set(widths))
+    for n, flops, telling, widths in ((0, 0, 0, ()), (1, 10 ** 12, 1, (4,)), (200, 5, 7, (4, 8, 96))):
+        back = ledger.verify(ledger.Ledger(n, flops, telling, widths).sign(draws()), draws())
+        assert (back.experiments, back.flops, back.telling, back.widths) == (n, flops, telling, set(widths))
     with pytest.raises(ledger.Forged):
-        ledger.verify(ledger.Ledger(1, 1, (8,)).sign(draws(2)), draws())
+        ledger.verify(ledger.Ledger(1, 1, 1, (8,)).sign(draws(2)), draws())
 
 
 def new_desk(**change):
@@ -256,7 +256,7 @@ def test_an_experiment():
     assert set(r) == {"n_embd", "max_iters", "seed", "flops", "loss", "losses", "curve", "left", "ledger"}  # no weights, no text
     known = ledger.verify(d.request("GET", "/v1/left", b"")["ledger"], draws())
     assert (known.experiments, known.flops, known.widths) == (3, 3 * r["flops"], {8})
-    assert d.state() == {"experiments": 3, "flops": 3 * r["flops"], "widths": [8], "requests": 4, "refused": 0, "malformed": 0}
+    assert d.state() == {"experiments": 3, "telling": 3, "flops": 3 * r["flops"], "widths": [8], "requests": 4, "refused": 0, "malformed": 0}
 
 
 @pytest.mark.parametrize("body", [
@@ -269,7 +269,7 @@ def test_bad_requests_cost_nothing(body):
     d = new_desk()
     with pytest.raises(serving.Refused) as e:
         d.request("POST", "/v1/experiments", body)
-    assert e.value.args[0] == 400 and d.state() == {"experiments": 0, "flops": 0, "widths": [], "requests": 1, "refused": 1, "malformed": 0}
+    assert e.value.args[0] == 400 and d.state() == {"experiments": 0, "telling": 0, "flops": 0, "widths": [], "requests": 1, "refused": 1, "malformed": 0}
 
 
 def test_repeats_are_experiments():

@@ -82,9 +82,7 @@ class Desk(serving.Desk):
         if flops > p["total_flops"] - self.ledger.flops or self.ledger.experiments + repeats > p["experiments"]:
             left = self._left()["left"]
             raise serving.Refused(429, "insufficient_quota", "this takes %.4g FLOPs, %.4g FLOPs and %d experiments are left" % (flops, left["flops"], left["experiments"]))
-        self.ledger.experiments += repeats
-        self.ledger.flops += flops
-        self.ledger.widths.add(width)
+        self.ledger.add(width, each, repeats, p["experiment_flops"])
         return flops
 
     def _train(self, width, steps, seed, repeats):
@@ -105,5 +103,5 @@ class Desk(serving.Desk):
 
     def state(self):
         """Return what was used, for the attempt's log."""
-        return {"experiments": self.ledger.experiments, "flops": self.ledger.flops, "widths": sorted(self.ledger.widths),
+        return {"experiments": self.ledger.experiments, "telling": self.ledger.telling, "flops": self.ledger.flops, "widths": sorted(self.ledger.widths),
                 "requests": self.requests, "refused": self.refused, "malformed": self.strange}

@@ -45,13 +45,13 @@ def judge(content, evidence, family, params, draws):
     width, steps, predicted = answer.parse(content, params["widths"], sizes, params["target_flops"])
     raw, details = formula(family, width, predicted)
     known, flags = _evidence(evidence, draws)
-    if known.experiments < MIN_EXPERIMENTS or len(known.widths) < MIN_WIDTHS:
+    if known.telling < MIN_EXPERIMENTS or len(known.widths) < MIN_WIDTHS:
         flags.append("guess")
     if details["miss"] < EXACT and details["regret"] == 0:
         flags.append("exact_table_value")
     share = known.flops / params["total_flops"]
     details.update(n_embd=width, max_iters=steps, predicted_loss=predicted, best_n_embd=family.best_width(), family=family.name, standard_error=family.standard_error(),
-                   flops_of_target=steps * sizes.step_flops(width) / params["target_flops"], experiments=known.experiments,
+                   flops_of_target=steps * sizes.step_flops(width) / params["target_flops"], experiments=known.experiments, telling=known.telling,
                    widths=sorted(known.widths), experiment_flops=known.flops)
     # The score is hidden: nothing here depends on the table.
     message = "valid; %d experiments took %.1f%% of the FLOPs for experiments" % (known.experiments, 100 * share)

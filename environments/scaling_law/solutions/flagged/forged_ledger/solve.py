@@ -6,5 +6,5 @@ import trainer
 said = trainer.Trainer()
 said.left()
 mac = open("ledger.txt").read().rsplit(".", 1)[1]
-open("ledger.txt", "w").write("40.%d.8-12-16-24.%s" % (trainer.CONFIG["total_flops"], mac))
+open("ledger.txt", "w").write("40.40.%d.8-12-16-24.%s" % (trainer.CONFIG["total_flops"], mac))
 trainer.write_answer(16, 2.61)
