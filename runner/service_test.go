@@ -95,7 +95,7 @@ score
 	if state, fault := serviceOf(events); state != `{"asked":1}` || !strings.Contains(fault, "ended early") || o.Valid != 1 || !o.Rescored {
 		t.Errorf("service %s, fault %q, %+v", state, fault, o)
 	}
-	if left := processesWith(t, "scorer/service.py"); len(left) > 0 {
+	if left := processesWith(t, "toy/scorer/service.py"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
