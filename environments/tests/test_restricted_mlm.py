@@ -5,6 +5,7 @@ import math
 import pathlib
 import random
 import sys
+import time
 import types
 
 import numpy as np
@@ -184,6 +185,7 @@ def test_lists_that_choose_are_parameters():
     assert checked(FORWARDS["embedding"]).parameters == own
     assert checked(lambda i: linear(TABLE[i][:, torch.tensor([5, 4, 3, 2, 1, 0])])).parameters == own + T
     assert checked(lambda i: linear(torch.cat([TABLE[i][:, 1:], TABLE[i][:, :1]], 1))).parameters == own + 2
+    assert checked(lambda i: 0.5 * linear(TABLE[i]) + 3.0).parameters == own + 2
     over = LIMITS.parameters - own + 1
     for extra in ({"op": "index", "in": [0], "dim": 0, "index": [0] * over}, {"op": "cat", "in": [0] * over, "dim": 0}):
         fields, constants = nodes_of()
@@ -340,6 +342,25 @@ def test_verdicts(assets, tmp_path):
     assert verdict.score(request(assets, tmp_path), None)["reason"] == "wrong_output"
     (tmp_path / "program.json").unlink()
     assert verdict.score(request(assets, tmp_path), None)["reason"] == "wrong_output"
+
+
+def test_programs_without_end_are_invalid_not_a_fault(assets, tmp_path, monkeypatch):
+    def moves(i):
+        x = TABLE[i]
+        for _ in range(20):
+            x = x.transpose(0, 2).reshape(B, T, 5)
+        return linear(x) * 0
+    slow, plain = checked(moves), checked(lambda i: linear(TABLE[i]) * 0)
+    assert slow.flops == plain.flops and len(slow.nodes) == len(plain.nodes) + 40  # no limit of arithmetic sees moves
+    with pytest.raises(program.TooSlow, match="node 0 of %d" % len(slow.nodes)):
+        slow.run(ids(), time.monotonic() - 1)
+    assert (slow.run(ids(), time.monotonic() + 3600) == 0).all()
+    submit(tmp_path, moves)
+    assert verdict.score(request(assets, tmp_path), None)["valid"]
+    monkeypatch.setattr(verdict, "RUN_S", -1)
+    got = verdict.score(request(assets, tmp_path), None)
+    assert (got["valid"], got["reason"]) == (False, "timeout") and "5 batches" in got["message"]
+    assert verdict.score(request(assets, "", "start"), None)["reason"] == "timeout"  # whosever program it is
 
 
 def test_far_below_the_reference_is_flagged(assets, tmp_path, monkeypatch):

@@ -24,14 +24,16 @@ slice        a               dim, start, end, step
 cat          a, b, ...       dim
 index        a               dim, index     entries index (a list) along dim
 
-Parameters are the entries of all constants, of all lists of indices, and the
-inputs of cat: a list that chooses among a few values is a table as well. A
+Parameters are the entries of all constants and of all lists of indices, the
+inputs of cat, and numbers: a list that chooses among a few values is a table as
+well. A
 scored program's constants are rounded (see rounded): 24 significant bits would
 hold several coarse numbers each, which steps made of relu take apart.
 """
 
 import json
 import math
+import time
 
 import torch
 
@@ -46,6 +48,10 @@ class BadProgram(ValueError):
 def rounded(constants):
     """Return float32 tensors rounded to bfloat16, which keeps 8 significant bits."""
     return {name: a.to(torch.bfloat16).float() for name, a in constants.items()}
+
+
+class TooSlow(Exception):
+    """A run has not ended at the moment until which it may last."""
 
 
 class Limits:
@@ -77,7 +83,7 @@ class Program:
             except BadProgram as e:
                 raise BadProgram("node %d (%s): %s" % (i, node["op"], e)) from None
             if self.parameters > limits.parameters:
-                raise BadProgram("node %d: %d parameters so far, lists of indices and inputs of cat included, at most %d" % (i, self.parameters, limits.parameters))
+                raise BadProgram("node %d: %d parameters so far, lists of indices, inputs of cat and numbers included, at most %d" % (i, self.parameters, limits.parameters))
             if self.flops > limits.flops:
                 raise BadProgram("node %d: %d floating-point operations so far, at most %d" % (i, self.flops, limits.flops))
             if 4 * math.prod(self.shapes[-1]) > limits.live_bytes:
@@ -124,13 +130,19 @@ class Program:
         if self.live_bytes > limits.live_bytes:
             raise BadProgram("%d bytes of values live at once, at most %d" % (self.live_bytes, limits.live_bytes))
 
-    def run(self, ids):
-        """Return the output for ids, int64 (rows, context): float32 (rows, context, vocab)."""
+    def run(self, ids, until=math.inf):
+        """Return the output for ids, int64 (rows, context): float32 (rows, context, vocab).
+
+        until: by time.monotonic(); raises TooSlow when nodes are left by then. Moving entries
+        takes no floating-point operation, but may take longer than many.
+        """
         if tuple(ids.shape) != (self.rows, self.context):
             raise ValueError("ids of shape %s, expected %s" % (tuple(ids.shape), (self.rows, self.context)))
         values = {}
         with torch.no_grad():
             for i, node in enumerate(self.nodes):
+                if time.monotonic() > until:
+                    raise TooSlow("at node %d of %d" % (i, len(self.nodes)))
                 execute = _OPS[node["op"]][1]
                 values[i] = execute(self, node, [values[j] for j in node["in"]], ids)
                 for j in self.dead_after[i]:
@@ -191,6 +203,7 @@ def _constant(p, node, shapes, kinds):
 
 def _number(p, node, shapes, kinds):
     _need(type(node["value"]) in (int, float) and abs(node["value"]) < 1e30, "value %.40r, expected a number", node["value"])
+    p.parameters += 1
     return (), "float", 0
 
 

@@ -86,30 +86,30 @@ class Batches:
         return torch.from_numpy(p)[self.truth[i]][self.masked[i]]
 
 
-def batch_losses(checked, batches, p, device="cpu"):
-    """Return the mean loss in nats of each batch's masked tokens (float64), and how many tokens each has."""
+def batch_losses(checked, batches, p, device="cpu", until=math.inf):
+    """Return the mean loss in nats of each batch's masked tokens (float64), and how many tokens each has; until: see program.Program.run."""
     losses, counts = [], []
     for i in range(len(batches)):
-        logits = checked.run(batches.inputs(i, p).to(device))[batches.masked[i].to(device)].double().cpu()
+        logits = checked.run(batches.inputs(i, p).to(device), until)[batches.masked[i].to(device)].double().cpu()
         target = batches.targets(i, p)
         losses.append(F.cross_entropy(logits, target, reduction="sum").item())
         counts.append(len(target))
     return np.array(losses) / np.maximum(counts, 1), np.array(counts)
 
 
-def mixes_rows(checked, batches, p, rng, device="cpu", tolerance=0.02, rounds=2):
+def mixes_rows(checked, batches, p, rng, device="cpu", tolerance=0.02, rounds=2, until=math.inf):
     """Say whether a row's output depends on the other rows of its batch, or on its place among them.
 
     Half of a batch, drawn by rng, is moved to drawn places among rows of another. What is compared
     is log probabilities (those above -30): logits could be scaled to hide a difference.
     """
     a, b = batches.inputs(0, p).to(device), batches.inputs(1, p).to(device)
-    before = torch.log_softmax(checked.run(a).double(), -1).clamp(min=-30)
+    before = torch.log_softmax(checked.run(a, until).double(), -1).clamp(min=-30)
     for _ in range(rounds):
         kept, places = (torch.from_numpy(rng.permutation(len(a))[:len(a) // 2]) for _ in range(2))
         mixed = b.clone()
         mixed[places] = a[kept]
-        after = torch.log_softmax(checked.run(mixed).double(), -1).clamp(min=-30)[places]
+        after = torch.log_softmax(checked.run(mixed, until).double(), -1).clamp(min=-30)[places]
         if not bool(((before[kept] - after).abs() <= tolerance).all()):
             return True
     return False

@@ -8,6 +8,7 @@ reference has on a large fixed sample, takes out most of the noise of the draw.
 
 import math
 import pathlib
+import time
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ from restricted_mlm.scorer import program, task
 MAX_TEXT = 4 << 20
 # No model of this size is known to come near: someone has seen the held-out text, or the scorer is wrong.
 IMPLAUSIBLE_GAIN = 0.8  # nats below the reference
+# Of the submission's runs, together; the reference's take seconds. Well below the scorer's own wall limit, past which it would be at fault, not the program.
+RUN_S = 240
 
 
 def score(request, runner):
@@ -49,11 +52,15 @@ def judge(checked, p, trusted, assets, params, draws):
     for model in (checked, trusted):
         model.constants = {name: a.to(device) for name, a in model.constants.items()}
     batches = task.Batches(assets.held_out, draws.numpy("rows"), params)
-    losses, counts = task.batch_losses(checked, batches, p, device)
-    if not np.isfinite(losses).all():
-        return scoring.invalid("nan", "the loss is not a finite number")
-    if task.mixes_rows(checked, batches, p, draws.numpy("places"), device):
-        return scoring.invalid("rule_broken", "the output for a row depends on the other rows of its batch, or on its place among them")
+    until = time.monotonic() + RUN_S
+    try:
+        losses, counts = task.batch_losses(checked, batches, p, device, until)
+        if not np.isfinite(losses).all():
+            return scoring.invalid("nan", "the loss is not a finite number")
+        if task.mixes_rows(checked, batches, p, draws.numpy("places"), device, until=until):
+            return scoring.invalid("rule_broken", "the output for a row depends on the other rows of its batch, or on its place among them")
+    except program.TooSlow as e:
+        return scoring.invalid("timeout", "%d batches take more than %d s: %s" % (len(batches), RUN_S, e))
     paired, _ = task.batch_losses(trusted, batches, np.arange(params["vocab"] + 1), device)
     weights = counts / counts.sum()
     loss = assets.facts["reference_loss"] + float((weights * (losses - paired)).sum())
