@@ -25,6 +25,10 @@ class BadArrays(ValueError):
     """The file is not what was asked for; the text says where, what was found, what was expected."""
 
 
+class TooLarge(BadArrays):
+    """More bytes than are allowed."""
+
+
 def save(path, arrays):
     """Write name -> array to the file path. Names are sorted: equal arrays give equal bytes."""
     header, blobs, at = {}, [], 0
@@ -47,7 +51,7 @@ def load(source, expected=None, max_bytes=1 << 30, finite=True):
     """Return name -> array (own memory, native order) from a path or an open binary file.
 
     expected: None, or name -> (dtype, shape); then exactly these arrays must be
-    there. finite: floats may not be NaN or infinite. Raises BadArrays.
+    there. finite: floats may not be NaN or infinite. Raises BadArrays, TooLarge for the size of the file.
     """
     if hasattr(source, "read"):
         raw = source.read(max_bytes + 1)
@@ -55,7 +59,7 @@ def load(source, expected=None, max_bytes=1 << 30, finite=True):
         with open(source, "rb") as f:
             raw = f.read(max_bytes + 1)
     if len(raw) > max_bytes:
-        raise BadArrays("file: more than %d bytes" % max_bytes)
+        raise TooLarge("file: more than %d bytes" % max_bytes)
     header, data = _header(raw)
     if expected is not None:
         _compare(header, expected)

@@ -74,7 +74,7 @@ def test_expectations_are_compared():
                            ({"x": ("int32", (2,))}, "expected int32")):
         with pytest.raises(arrays.BadArrays, match=says):
             arrays.load(io.BytesIO(content), expected)
-    with pytest.raises(arrays.BadArrays, match="more than 20 bytes"):
+    with pytest.raises(arrays.TooLarge, match="more than 20 bytes"):
         arrays.load(io.BytesIO(content), max_bytes=20)
 
 

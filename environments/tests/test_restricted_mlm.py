@@ -334,6 +334,11 @@ def test_verdicts(assets, tmp_path):
     assert verdict.score(request(assets, tmp_path), None)["reason"] == "rule_broken"
     submit(tmp_path, lambda i: linear(TABLE[i] * 1e29) * 1e29)
     assert verdict.score(request(assets, tmp_path), None)["reason"] == "nan"
+    more = np.zeros(PARAMS["max_parameters"] + arrays.MAX_HEADER // 4 + 1, np.float32)
+    submit(tmp_path, FORWARDS["embedding"], lambda t, c: (t, {**c, "more": more}))
+    assert verdict.score(request(assets, tmp_path), None)["reason"] == "rule_broken"  # a limit, whatever sees it first
+    submit(tmp_path, FORWARDS["embedding"], lambda t, c: (t + " " * verdict.MAX_TEXT, c))
+    assert verdict.score(request(assets, tmp_path), None)["reason"] == "rule_broken"
     submit(tmp_path, FORWARDS["embedding"], lambda t, c: (t, {n: a.astype(np.float64) for n, a in c.items()}))
     assert verdict.score(request(assets, tmp_path), None)["reason"] == "rule_broken"
     (tmp_path / "constants.st").write_bytes(b"PK\x03\x04 not arrays")

@@ -36,6 +36,8 @@ def score(request, runner):
     try:
         text, constants = _read(request.snapshot_dir, params) if submitted else assets.solution(request.target)
         checked = task.check(text, constants, params)
+    except arrays.TooLarge as e:  # more parameters than any program may have
+        return scoring.invalid("rule_broken", "%s: %s" % (task.CONSTANTS, e))
     except arrays.BadArrays as e:
         return scoring.invalid("wrong_output", "%s: %s" % (task.CONSTANTS, e))
     except program.BadProgram as e:
@@ -76,7 +78,7 @@ def judge(checked, p, trusted, assets, params, draws):
 
 
 class _Unreadable(Exception):
-    """The program's file is missing or too long."""
+    """The program's file is missing or not text."""
 
 
 def _read(directory, params):
@@ -87,7 +89,7 @@ def _read(directory, params):
     with path.open("rb") as f:
         raw = f.read(MAX_TEXT + 1)
     if len(raw) > MAX_TEXT:
-        raise _Unreadable("more than %d bytes" % MAX_TEXT)
+        raise program.BadProgram("more than %d bytes" % MAX_TEXT)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as e:
