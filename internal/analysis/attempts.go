@@ -65,7 +65,7 @@ func (ds *Dataset) checkFilter(f AttemptFilter) error {
 			return err
 		}
 	}
-	if sorts := []string{"", "score", "-score", "duration", "-duration"}; !slices.Contains(sorts, f.Sort) {
+	if sorts := []string{"", "score", "-score", "duration", "-duration", "-imported"}; !slices.Contains(sorts, f.Sort) {
 		return rebench.Errorf(rebench.CodeInvalid, "unknown sort %q; there are %q", f.Sort, sorts)
 	}
 	if flags := []string{"", "only", "none", "exclude", "include", "suspected"}; !slices.Contains(flags, f.Flagged) {
@@ -129,28 +129,33 @@ func (ds *Dataset) counted(q Query, f AttemptFilter) map[int]bool {
 	return out
 }
 
-// sortAttempts orders attempts stably; attempts without a score come last.
+// sortAttempts orders attempts stably; those whose score or duration is unknown come last.
 func (ds *Dataset) sortAttempts(at []int, by string) {
 	field, descending := strings.TrimPrefix(by, "-"), strings.HasPrefix(by, "-")
-	if field == "" {
+	var key func(a *rebench.AttemptSummary) (value float64, known bool)
+	switch field {
+	case "":
 		return
+	case "imported": // at is in order of import
+		slices.Reverse(at)
+		return
+	case "score":
+		key = func(a *rebench.AttemptSummary) (float64, bool) { return a.Final, a.FinalKnown }
+	case "duration":
+		key = func(a *rebench.AttemptSummary) (float64, bool) { return a.Duration.Seconds(), a.Duration > 0 }
 	}
 	slices.SortStableFunc(at, func(i, j int) int {
-		a, b := &ds.attempts[i], &ds.attempts[j]
-		if field == "score" && a.FinalKnown != b.FinalKnown {
-			if a.FinalKnown {
-				return -1
-			}
+		a, aKnown := key(&ds.attempts[i])
+		b, bKnown := key(&ds.attempts[j])
+		switch {
+		case aKnown && !bKnown:
+			return -1
+		case bKnown && !aKnown:
 			return 1
+		case descending:
+			return cmp.Compare(b, a)
 		}
-		c := cmp.Compare(a.Duration, b.Duration)
-		if field == "score" {
-			c = cmp.Compare(a.Final, b.Final)
-		}
-		if descending {
-			return -c
-		}
-		return c
+		return cmp.Compare(a, b)
 	})
 }
 

@@ -285,7 +285,7 @@ func attemptsForm(p Page, l *analysis.AttemptList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = selectOf(p, "Order", "sort", option{"", "as imported"}, option{"-score", "highest score first"}, option{"score", "lowest score first"}, option{"-duration", "longest first"}, option{"duration", "shortest first"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = selectOf(p, "Order", "sort", option{"", "first imported first"}, option{"-imported", "last imported first"}, option{"-score", "highest score first"}, option{"score", "lowest score first"}, option{"-duration", "longest first"}, option{"duration", "shortest first"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
