@@ -285,6 +285,17 @@ def test_batches_mask_and_rename():
     assert 0.2 < b.masked.float().mean() < 0.4
 
 
+def test_rows_come_again_when_all_were_used():
+    rows = np.arange(3 * B + 1)[:, None].repeat(T, 1) % V  # 3 whole batches and a row over
+    rows[:, 0] = np.arange(len(rows))
+    b = task.Batches(rows, np.random.default_rng(0), {**PARAMS, "batches": 8})
+    drawn = b.truth[:, :, 0].numpy()
+    assert drawn.shape == (8, B)
+    for begin in (0, 3, 6):
+        assert len(set(drawn[begin:begin + 3].reshape(-1))) == drawn[begin:begin + 3].size
+    assert list(drawn[0]) != list(drawn[3]) and (b.masked[:3] != b.masked[3:6]).any()
+
+
 def test_loss_by_hand():
     uniform = checked(lambda i: linear(TABLE[i]) * 0)
     assert abs(task.held_out_loss(uniform, batches(), np.arange(V + 1)) - math.log(V)) < 1e-6

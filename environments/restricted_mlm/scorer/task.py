@@ -62,14 +62,15 @@ def check(text, constants, params):
 class Batches:
     """Masked rows of the held-out text, in batches of the shape that programs take.
 
-    rows drawn without replacement, in random order, so that no batch holds text that continues;
-    each token is masked with probability params.mask, independently.
+    Rows come in random order, so that no batch holds text that continues. When all have been
+    used they come again, in another order: no row is twice in a batch. Each token is masked with
+    probability params.mask, independently.
     """
 
     def __init__(self, rows, rng, params):
-        n = params["batch"] * params["batches"]
         self.vocab = params["vocab"]
-        order = rng.permutation(len(rows))[:n]
+        n, once = params["batch"] * params["batches"], len(rows) // params["batch"] * params["batch"]
+        order = np.concatenate([rng.permutation(len(rows))[:once] for _ in range(math.ceil(n / once))])[:n]
         self.truth = torch.from_numpy(rows[order]).view(params["batches"], params["batch"], -1)
         self.masked = torch.from_numpy(rng.random(self.truth.shape) < params["mask"])
 
