@@ -128,6 +128,33 @@ def prefix_sum(x, out):
     assert (v["valid"], v["reason"]) == (False, "rule_broken"), v
 
 
+def test_touching_tells_nothing(score):
+    """At a touch, which is not timed, the buffers hold another input, and what is written then is gone at the call."""
+    v = score(HONEST + """
+import json, sys
+touched, known, kept = [], [], []
+def serve(sock, function, x, out):
+    for line in sock.makefile("rb"):
+        ask = json.loads(line)
+        told = {"done": next(iter(ask.values()))}
+        if "touch" in ask:
+            touched[:] = [x[:5000].copy()]
+            out[:5000] = masked(x[:5000])
+        if "go" in ask:
+            n, told["done"] = ask["n"], ask["go"]
+            known.append(bool((touched[0] == x[:5000]).mean() > 0.5))
+            kept.append(bool((out[:5000] == masked(touched[0])).mean() > 0.5))
+            if len(known) == 4:
+                raise ValueError("input known %d, output kept %d of 4" % (sum(known), sum(kept)))
+            out[:n] = masked(x[:n])
+            told.update(dtype="int32", shape=[n])
+        sock.sendall(json.dumps(told).encode() + b"\\n")
+sys.modules["__main__"].serve = serve
+def prefix_sum(x, out): pass
+""", trials=3, warmup=1)
+    assert (v["valid"], v["reason"]) == (False, "error") and "input known 0, output kept 0 of 4" in v["message"], v
+
+
 def test_a_runner_that_does_not_stop_gives_no_verdict(score):
     with pytest.raises(ReferenceFailed, match="runs on"):
         score(SOLUTIONS / "start", stops=False)
