@@ -23,6 +23,7 @@ var probeCalls = map[string]int{
 	"io_uring_setup": unix.SYS_IO_URING_SETUP, "userfaultfd": unix.SYS_USERFAULTFD, "open_by_handle_at": unix.SYS_OPEN_BY_HANDLE_AT,
 	"kexec_load": unix.SYS_KEXEC_LOAD, "init_module": unix.SYS_INIT_MODULE, "fsopen": unix.SYS_FSOPEN, "move_mount": unix.SYS_MOVE_MOUNT,
 	"open_tree": unix.SYS_OPEN_TREE, "pidfd_getfd": unix.SYS_PIDFD_GETFD, "add_key": unix.SYS_ADD_KEY, "ioctl": unix.SYS_IOCTL,
+	"timer_create": unix.SYS_TIMER_CREATE, "timerfd_create": unix.SYS_TIMERFD_CREATE,
 }
 
 const scorerSecret = "scorer-secret-7b1f"
@@ -97,7 +98,7 @@ func refusals(hidden, staged, wd string) map[string][]string {
 		want["unshare "+ns], want["clone "+ns] = []string{"EPERM"}, []string{"EPERM"}
 	}
 	for _, name := range []string{"setns", "bpf", "perf_event_open", "keyctl", "io_uring_setup", "userfaultfd", "open_by_handle_at", "kexec_load",
-		"init_module", "fsopen", "move_mount", "open_tree", "pidfd_getfd", "add_key"} {
+		"init_module", "fsopen", "move_mount", "open_tree", "pidfd_getfd", "add_key", "timer_create", "timerfd_create"} {
 		want[name] = []string{"EPERM"}
 	}
 	for _, path := range []string{"/etc/shadow", hidden, staged + "/escapes.py", filepath.Join(wd, "doc.go"), "/root", "/home", "/var/lib/dpkg/status", "/run/rebench", "/proc/1/root/etc/shadow"} {

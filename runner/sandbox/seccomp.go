@@ -42,6 +42,9 @@ var deniedCalls = []uint32{
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
 	unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME,
 	unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+	// Timers beyond the one of a thread's own sleep: a process may set as many as the
+	// kernel holds, and all interrupt whatever runs when the sandbox has been stopped.
+	unix.SYS_TIMER_CREATE, unix.SYS_TIMERFD_CREATE,
 }
 
 // allowedFamilies are the socket families that may be made. AF_VSOCK above all
