@@ -76,6 +76,25 @@ func TestEscapes(t *testing.T) {
 	})
 }
 
+// TestNoInternet checks that sockets of the loopback interface, which all
+// sandboxes have, are refused where they are to be, and no others.
+func TestNoInternet(t *testing.T) {
+	const script = `import socket
+for f in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
+    try: socket.socket(f); print(int(f), "made")
+    except OSError as e: print(int(f), e.errno)
+`
+	eachTier(t, func(t *testing.T, b *Bubblewrap) {
+		for denied, want := range map[bool]string{false: "2 made\n10 made\n1 made", true: "2 97\n10 97\n1 made"} {
+			r := run(t, b, Spec{Argv: []string{"python3", "-I", "-c", script}, NoInternet: denied})
+			r.wantExit(t, 0)
+			if r.out != want {
+				t.Errorf("NoInternet %v: found %q, expected %q", denied, r.out, want)
+			}
+		}
+	})
+}
+
 // refusals says how each attempt must fail; several where kernels differ.
 func refusals(hidden, staged, wd string) map[string][]string {
 	want := map[string][]string{

@@ -118,6 +118,9 @@ type Spec struct {
 	Mounts []Mount
 	Limits Limits
 	GPUs   []int // device minors M of /dev/nvidiaM to bind
+	// NoInternet denies AF_INET and AF_INET6 sockets, whose timers and packets
+	// the kernel serves also while the sandbox is frozen, at others' expense.
+	NoInternet bool
 
 	Stdin          io.Reader  // nil: empty
 	Stdout, Stderr io.Writer  // nil: discarded; each gets at most Limits.OutputBytes

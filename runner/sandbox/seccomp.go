@@ -47,10 +47,15 @@ var deniedCalls = []uint32{
 	unix.SYS_TIMER_CREATE, unix.SYS_TIMERFD_CREATE,
 }
 
-// allowedFamilies are the socket families that may be made. AF_VSOCK above all
+// allowedFamilies returns the socket families that may be made. AF_VSOCK above all
 // may not: it is not confined by a network namespace and reaches a virtual
 // machine's host. Of AF_NETLINK only the routing protocol is let through.
-var allowedFamilies = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
+func (opt filterOptions) allowedFamilies() []uint32 {
+	if opt.noInternet {
+		return []uint32{unix.AF_UNIX}
+	}
+	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
+}
 
 // program builds a classic BPF program.
 type program []unix.SockFilter
@@ -81,6 +86,7 @@ type filterOptions struct {
 	// noHiddenMemory denies memory that belongs to no process and that the
 	// watchdog of the weak tier therefore cannot see.
 	noHiddenMemory bool
+	noInternet     bool // as Spec.NoInternet
 }
 
 // seccompFilter returns the filter in the form bubblewrap's --seccomp reads.
@@ -112,7 +118,7 @@ func seccompFilter(opt filterOptions) []byte {
 	clone.ret(eperm)
 	p.on(unix.SYS_CLONE, clone)
 	for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
-		p.on(nr, socketFilter(enoproto))
+		p.on(nr, socketFilter(opt.allowedFamilies(), enoproto))
 	}
 	// Both push characters into a terminal's input.
 	var ioctl program
@@ -128,10 +134,10 @@ func seccompFilter(opt filterOptions) []byte {
 	return out.Bytes()
 }
 
-func socketFilter(refuse uint32) program {
+func socketFilter(families []uint32, refuse uint32) program {
 	var s program
 	s.load(offArg0)
-	for _, family := range allowedFamilies {
+	for _, family := range families {
 		s.jump(unix.BPF_JEQ, family, 0, 1)
 		s.ret(retAllow)
 	}

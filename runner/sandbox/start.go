@@ -140,7 +140,10 @@ func (p *process) groupName() string { return groupPrefix + p.b.id + "-" + p.lab
 // filterOptions denies memory that the watchdog cannot see to all but trusted
 // code, and to none with a GPU, whose driver needs it.
 func (p *process) filterOptions() filterOptions {
-	return filterOptions{noHiddenMemory: p.weak() && p.spec.Role != RoleScorer && len(p.spec.GPUs) == 0}
+	return filterOptions{
+		noHiddenMemory: p.weak() && p.spec.Role != RoleScorer && len(p.spec.GPUs) == 0,
+		noInternet:     p.spec.NoInternet,
+	}
 }
 
 // userFor returns the user of the workspaces that spec may write, else of one of

@@ -250,6 +250,32 @@ while True:
 	}
 }
 
+// TestNoInternetWhereTimed checks that a submission that is timed, and may be
+// stopped, cannot leave the kernel packets to send.
+func TestNoInternetWhereTimed(t *testing.T) {
+	s := service(t, "")
+	env := toy(t, `
+def score(req, runner):
+    made = {}
+    for control in (False, True):
+        p = runner.spawn("run", "snapshot", ["python3", "-I", "/solution/solution.py"], socket=control)
+        made[str(control)] = p.wait().stdout
+    return scoring.valid(0, details=made)
+scoring.main(score)
+`)
+	dir := solution(t, map[string]string{"solution.py": `
+import socket
+try: socket.socket(); print("made")
+except OSError as e: print(e.errno)
+`})
+	for timed, want := range map[bool]string{false: `{"False": "made\n", "True": "made\n"}`, true: `{"False": "made\n", "True": "97\n"}`} {
+		env.ExclusiveTiming = timed
+		if got := string(mustScore(t, s, env, dir).Verdict.Details); got != want {
+			t.Errorf("exclusive timing %v: found %s, expected %s", timed, got, want)
+		}
+	}
+}
+
 // TestTimingLock checks that timed sections exclude one another, that waiting is
 // told and not charged to the scorer's wall limit, and that a scorer that dies
 // with the lock gives it back.

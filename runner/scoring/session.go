@@ -221,6 +221,8 @@ func (ss *session) submissionSpec(a *ask, j *job) sandbox.Spec {
 		Name: a.Stage + "-" + ss.id, Role: sandbox.RoleSubmission, Root: ss.root, Argv: a.Argv, Dir: "/solution",
 		Env: sandbox.BaseEnv(ss.root, ss.req.Threads), Limits: ss.req.Profile.Limits.Sandboxed(),
 		Stdout: j.stdout, Stderr: j.stderr,
+		// Timed in turn with another: what the kernel does for it while it is stopped slows the other.
+		NoInternet: a.Socket && ss.req.Environment.ExclusiveTiming,
 	}
 	for name, value := range a.Env {
 		spec.Env[name] = value
