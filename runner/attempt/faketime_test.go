@@ -13,7 +13,6 @@ type fakeTime struct {
 	now     time.Duration
 	wall    time.Time
 	changed chan struct{}
-	waiting int
 }
 
 func newFakeTime() *fakeTime {

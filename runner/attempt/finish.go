@@ -96,6 +96,10 @@ func (a *Attempt) finalScorings(stopT time.Duration, stopAt time.Time) error {
 	return a.rescore(ctx)
 }
 
+// rescoreWaits are the waits before the scorer is tried again at the end of an attempt,
+// which without that score ranks nowhere: a machine that drifted may be quiet later.
+var rescoreWaits = []time.Duration{time.Minute, 5 * time.Minute}
+
 func (a *Attempt) rescore(ctx context.Context) error {
 	sum := a.log.Summary()
 	counts := sum.Final(a.cfg.Environment.Selection)
@@ -110,6 +114,13 @@ func (a *Attempt) rescore(ctx context.Context) error {
 		return errors.New("the solution of the entry that counts was not kept")
 	}
 	out, err := a.scoreWithRetries(ctx, scoring.PurposeRescore, sub.dir)
+	for _, wait := range rescoreWaits {
+		var fault *scoring.Fault
+		if !errors.As(err, &fault) || a.time.SleepUntil(ctx, a.time.Now()+wait) != nil {
+			break
+		}
+		out, err = a.scoreWithRetries(ctx, scoring.PurposeRescore, sub.dir)
+	}
 	ev := rescoreEvent(counts.Seq, out)
 	if err != nil {
 		a.logger.Error("scoring again failed", "error", err.Error())

@@ -111,6 +111,40 @@ func TestScorerFaults(t *testing.T) {
 			t.Errorf("kinds %v", l.kinds)
 		}
 	})
+	t.Run("of a machine that is quiet later", func(t *testing.T) {
+		b := newBench(t, func(_ context.Context, s *solver) sandbox.Result { s.score(); return exit(0) })
+		var begin, end time.Duration
+		tries, stop := 0, make(chan struct{})
+		defer close(stop)
+		b.scorer.Func = func(_ context.Context, n int, req scoring.Request) (scoring.Outcome, error) {
+			if req.Purpose != scoring.PurposeRescore {
+				return validOutcome(8, req), nil
+			}
+			if tries++; tries == 1 {
+				begin = b.time.Now()
+			}
+			if tries == scorerTries {
+				go func() { // time passes
+					for ; ; b.time.Advance(10 * time.Second) {
+						select {
+						case <-stop:
+							return
+						case <-time.After(time.Millisecond):
+						}
+					}
+				}()
+			}
+			if tries <= scorerTries {
+				return scoring.Outcome{}, &scoring.Fault{Stage: "exit", Detail: "status 1"}
+			}
+			end = b.time.Now()
+			return validOutcome(8, req), nil
+		}
+		l := b.mustRun()
+		if len(l.rescores) != 1 || l.rescores[0].Score == nil || tries != scorerTries+1 || end-begin < rescoreWaits[0] {
+			t.Errorf("rescores %+v after %d tries in %s", l.rescores, tries, end-begin)
+		}
+	})
 	t.Run("when scored again", func(t *testing.T) {
 		b := newBench(t, func(_ context.Context, s *solver) sandbox.Result { s.score(); return exit(0) })
 		b.scorer.Func = func(_ context.Context, n int, req scoring.Request) (scoring.Outcome, error) {
