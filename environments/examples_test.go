@@ -18,6 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"rebench/internal/rebench"
+	"rebench/internal/validity"
 	"rebench/runner/environment"
 	"rebench/runner/sandbox"
 	"rebench/runner/scoring"
@@ -67,13 +68,11 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, dir := range examples(t, env) {
-				name, _ := filepath.Rel(filepath.Join(env.Dir, "solutions"), dir)
-				t.Run(name, func(t *testing.T) {
-					if _, err := os.Stat(filepath.Join(dir, "solve.sh")); err == nil {
-						t.Skip("made in a workspace by its solve.sh: runner score does that")
-					}
-					example(t, service, env, p, assets, dir, uint64(i))
+			dirs := examples(t, env)
+			kept := newRecord(t, env, dirs)
+			for i, dir := range dirs {
+				t.Run(exampleName(env, dir), func(t *testing.T) {
+					example(t, service, env, p, assets, dir, uint64(i), kept)
 				})
 			}
 		})
@@ -160,28 +159,28 @@ func expected(t *testing.T, dir string) expectation {
 	return e
 }
 
-// check compares a verdict, which took wallS seconds, with what is expected.
-func (want expectation) check(t *testing.T, wallS float64, valid bool, reasonIfAny *string, flags []string, message string) {
+// check compares the verdict on an example with what is expected.
+func (want expectation) check(t *testing.T, got validity.ExampleOutcome, message string) {
 	t.Helper()
-	reason := ""
-	if reasonIfAny != nil {
-		reason = *reasonIfAny
+	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", got.WallS, got.Valid, got.Reason, got.Flags, strings.SplitN(message, "\n", 2)[0])
+	if got.Valid != *want.Valid || got.Reason != want.Reason {
+		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", got.Valid, got.Reason, *want.Valid, want.Reason, message)
 	}
-	t.Logf("%.1f s: valid %v, reason %q, flags %v, %s", wallS, valid, reason, flags, strings.SplitN(message, "\n", 2)[0])
-	if valid != *want.Valid || reason != want.Reason {
-		t.Errorf("found valid %v, reason %q, expected valid %v, reason %q: %s", valid, reason, *want.Valid, want.Reason, message)
+	// Whatever happens, an invalid solution has no score.
+	if got.Valid != (got.Raw != nil) {
+		t.Errorf("valid %v with raw %v", got.Valid, got.Raw)
 	}
 	if want.MessageLacks != "" && strings.Contains(message, want.MessageLacks) {
 		t.Errorf("the message holds %q: %s", want.MessageLacks, message)
 	}
 	for _, flag := range want.Flags {
-		if !slices.Contains(flags, flag) {
-			t.Errorf("found flags %v, expected %s among them", flags, flag)
+		if !slices.Contains(got.Flags, flag) {
+			t.Errorf("found flags %v, expected %s among them", got.Flags, flag)
 		}
 	}
 }
 
-func example(t *testing.T, service *scoring.Service, env *environment.Environment, p *environment.Profile, assets scoring.Assets, dir string, index uint64) {
+func example(t *testing.T, service *scoring.Service, env *environment.Environment, p *environment.Profile, assets scoring.Assets, dir string, index uint64, kept *record) {
 	want := expected(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
@@ -197,9 +196,10 @@ func example(t *testing.T, service *scoring.Service, env *environment.Environmen
 		t.Fatal(err)
 	}
 	v := out.Verdict
-	want.check(t, out.Wall.Seconds(), v.Valid, (*string)(v.Reason), v.Flags, v.Message)
-	// Whatever happens, an invalid solution has no score.
-	if v.Valid != (v.Raw != nil) {
-		t.Errorf("valid %v with raw %v", v.Valid, v.Raw)
+	got := validity.ExampleOutcome{Name: exampleName(env, dir), Valid: v.Valid, Flags: v.Flags, Raw: v.Raw, WallS: out.Wall.Seconds()}
+	if v.Reason != nil {
+		got.Reason = string(*v.Reason)
 	}
+	kept.add(got, v.Message, out.ScorerSHA256)
+	want.check(t, got, v.Message)
 }

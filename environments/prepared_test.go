@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rebench/internal/validity"
 	"rebench/runner/calibration"
 	"rebench/runner/device"
 	"rebench/runner/environment"
@@ -31,8 +32,18 @@ type scored struct {
 		Start     calibration.Side `json:"start"`
 		Reference calibration.Side `json:"reference"`
 	} `json:"calibration"`
-	Unclipped *float64 `json:"normalized_unclipped"`
-	WallS     float64  `json:"wall_s"`
+	Raw          *float64 `json:"raw"`
+	Unclipped    *float64 `json:"normalized_unclipped"`
+	WallS        float64  `json:"wall_s"`
+	ScorerSHA256 string   `json:"scorer_sha256"`
+}
+
+func (v scored) outcome(name string) validity.ExampleOutcome {
+	out := validity.ExampleOutcome{Name: name, Valid: v.Valid, Flags: v.Flags, Raw: v.Raw, Normalized: v.Unclipped, WallS: v.WallS}
+	if v.Reason != nil {
+		out.Reason = *v.Reason
+	}
+	return out
 }
 
 // TestPreparedExamples scores what is made in a workspace of its own, through
@@ -67,13 +78,17 @@ func TestPreparedExamples(t *testing.T) {
 				t.Fatal("this test scores several solutions at once: no time may decide a score")
 			}
 			t.Parallel()
-			for i, example := range examples(t, env) {
-				name, _ := filepath.Rel(filepath.Join(env.Dir, "solutions"), example)
+			dirs := examples(t, env)
+			kept := newRecord(t, env, dirs)
+			for i, example := range dirs {
+				name := exampleName(env, example)
 				t.Run(name, func(t *testing.T) {
 					if i > 0 {
 						t.Parallel() // the first one builds the assets and calibrates
 					}
-					checkPrepared(t, name, expected(t, example), scoreByRunner(t, runner, dir, env, example, cores))
+					v := scoreByRunner(t, runner, dir, env, example, cores)
+					kept.add(v.outcome(name), v.Message, v.ScorerSHA256)
+					checkPrepared(t, name, expected(t, example), v)
 				})
 			}
 		})
@@ -109,7 +124,7 @@ func scoreByRunner(t *testing.T, runner, dir string, env *environment.Environmen
 // kind of the example promises.
 func checkPrepared(t *testing.T, name string, want expectation, v scored) {
 	t.Helper()
-	want.check(t, v.WallS, v.Valid, v.Reason, v.Flags, v.Message)
+	want.check(t, v.outcome(name), v.Message)
 	if v.Valid != (v.Unclipped != nil) {
 		t.Fatalf("valid %v with the score %v", v.Valid, v.Unclipped)
 	}

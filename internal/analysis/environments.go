@@ -43,21 +43,38 @@ func (e *Engine) Environment(ctx context.Context, q Query, id rebench.Environmen
 	return cached(ctx, e, "environment", q, func(ds *Dataset, q Query) (*EnvironmentDetail, error) {
 		env, _ := rebench.EnvironmentByID(id)
 		fr := ds.frame(q)
-		out := &EnvironmentDetail{EnvironmentSummary: ds.environment(q, fr, env), View: ds.view(q, fr), Flaws: []KnownFlaw{}, Hacks: []KnownHack{}, Repeatability: []validity.Measurement{}}
-		measured, err := validity.Measurements()
-		if err != nil {
+		out := &EnvironmentDetail{EnvironmentSummary: ds.environment(q, fr, env), View: ds.view(q, fr), Flaws: []KnownFlaw{}, Hacks: []KnownHack{}, Repeatability: []validity.Measurement{}, ExampleRuns: []validity.ExampleRun{}}
+		if err := out.fillMeasured(); err != nil {
 			return nil, err
-		}
-		for _, m := range measured {
-			if m.Environment == id {
-				out.Repeatability = append(out.Repeatability, m)
-			}
 		}
 		for i := range out.Groups {
 			ds.fillScoreAtK(q, fr, id, &out.Groups[i])
 		}
 		return out, fillRecords(out, env)
 	})
+}
+
+// fillMeasured adds what was measured of the scorer of this project.
+func (d *EnvironmentDetail) fillMeasured() error {
+	measured, err := validity.Measurements()
+	if err != nil {
+		return err
+	}
+	for _, m := range measured {
+		if m.Environment == d.ID {
+			d.Repeatability = append(d.Repeatability, m)
+		}
+	}
+	runs, err := validity.ExampleRuns()
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if r.Environment == d.ID {
+			d.ExampleRuns = append(d.ExampleRuns, r)
+		}
+	}
+	return nil
 }
 
 func (ds *Dataset) environment(q Query, fr *frame, env rebench.Environment) EnvironmentSummary {

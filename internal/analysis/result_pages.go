@@ -139,6 +139,8 @@ type EnvironmentDetail struct {
 	Hacks []KnownHack `json:"reward_hacks"`
 	// Repeatability is how much one scoring of ours varies, where it was measured.
 	Repeatability []validity.Measurement `json:"repeatability"`
+	// ExampleRuns are scorings of all its example solutions by our scorer.
+	ExampleRuns []validity.ExampleRun `json:"example_runs"`
 }
 
 // KnownFlaw is a documented defect of an official task, scorer, document or data.

@@ -56,13 +56,15 @@ type ReachedAttempt struct {
 // Validity is what is done about gamed and wrong scores.
 type Validity struct {
 	View
-	Filter     ValidityFilter    `json:"filter"`
-	Mechanisms []MechanismRow    `json:"mechanisms"` // that match the filter
-	Total      int               `json:"total"`      // mechanisms without the filter
-	States     []StateCount      `json:"states"`     // of all mechanisms
-	Records    []RecordRow       `json:"records"`    // all, in the order of their files
-	Attacks    int               `json:"attacks"`    // example solutions that attack a scorer
-	Rules      *validity.RuleSet `json:"rules"`
+	Filter     ValidityFilter `json:"filter"`
+	Mechanisms []MechanismRow `json:"mechanisms"` // that match the filter
+	Total      int            `json:"total"`      // mechanisms without the filter
+	States     []StateCount   `json:"states"`     // of all mechanisms
+	Records    []RecordRow    `json:"records"`    // all, in the order of their files
+	Attacks    int            `json:"attacks"`    // example solutions that attack a scorer
+	// ExampleRuns are the last scorings of all example solutions outside the test suite.
+	ExampleRuns []validity.ExampleRun `json:"example_runs"`
+	Rules       *validity.RuleSet     `json:"rules"`
 	// Reached are the ranked attempts of this revision that bounds and steps say something of.
 	// Flags of scorers stand with their attempts.
 	Reached []ReachedAttempt `json:"reached"`
@@ -92,6 +94,9 @@ func (e *Engine) Validity(ctx context.Context, asof int64, f ValidityFilter) (*V
 				row.Mechanism = m.ID
 			}
 			out.Records = append(out.Records, row)
+		}
+		if out.ExampleRuns, err = validity.ExampleRuns(); err != nil {
+			return nil, err
 		}
 		if out.Rules, err = validity.Rules(); err != nil {
 			return nil, err

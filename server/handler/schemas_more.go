@@ -41,6 +41,7 @@ func environmentSchemas() fields {
 			"view": result("what the result was computed from", nil), "known_flaws": arrayOf(ref("KnownFlaw"), "flaws"),
 			"reward_hacks":  arrayOf(ref("KnownHack"), "hacks"),
 			"repeatability": arrayOf(ref("Measurement"), "repeated scorings of one submission by the scorer of this project"),
+			"example_runs":  arrayOf(ref("ExampleRun"), "scorings of all example solutions by the scorer of this project"),
 		})),
 		"Measurement": object("one submission scored again and again on one machine", fields{
 			"environment": str("id"), "profile": str("profile"), "solution": str("below the environment's solutions"), "date": str("day"), "machine": str("machine"),

@@ -17,7 +17,8 @@ func validitySchemas() fields {
 			"mechanisms": arrayOf(ref("Mechanism"), "that match the filter"), "total": count("mechanisms without the filter"),
 			"states": arrayOf(ref("StateCount"), "counts over all mechanisms"), "records": arrayOf(ref("ValidityRecord"), "all public records"),
 			"attacks": count("example solutions that attack a scorer, scored by tests"), "rules": ref("ValidityRules"),
-			"reached": arrayOf(ref("ReachedAttempt"), "attempts that bounds and steps say something of"), "attempts_checked": count("attempts that were checked"),
+			"example_runs": arrayOf(ref("ExampleRun"), "last scorings of all example solutions in a profile that measures"),
+			"reached":      arrayOf(ref("ReachedAttempt"), "attempts that bounds and steps say something of"), "attempts_checked": count("attempts that were checked"),
 		}),
 		"Mechanism": object("one way in which scores were or could be gamed or wrong", with(state("how far the defence goes"), fields{
 			"id": str("id"), "title": str("in a few words"), "mechanism": str("how it works"),
@@ -30,6 +31,15 @@ func validitySchemas() fields {
 			"path": str("file, package or directory in the repository"), "function": str("name of the test; of an example invalid or flagged"),
 			"subtest": str("part of the test"), "command": str("command that runs it"),
 		}, "subtest"),
+		"ExampleRun": object("one scoring of every example solution of an environment", fields{
+			"environment": environmentID(), "profile": str("profile"), "date": str("day"), "machine": str("machine"), "scorer_sha256": str("digest of the scorer"),
+			"examples": arrayOf(object("verdict on one example", fields{
+				"name": str("below the environment's solutions"), "valid": flag("it has a score"), "reason": str("why it is invalid, else \"\""),
+				"message": str("what a solver is told, in one line"),
+				"flags":   arrayOf(str("flag"), "flags of the scorer"), "raw": maybe(num("raw score")),
+				"normalized": maybe(num("not floored; 0 is the start and 1 the reference of a calibration of that machine or of this run")), "wall_s": num("s that the scoring took"),
+			}), "verdicts"),
+		}),
 		"StateCount": object("mechanisms of one state", with(state("state"), fields{"mechanisms": count("mechanisms"), "records": count("records that they cover")})),
 		"ValidityRecord": object("one public record", fields{
 			"id": str("id"), "task": str("task as the source calls it"), "kind": str("kind"), "what": str("what was done or is wrong"),

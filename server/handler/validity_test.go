@@ -52,6 +52,13 @@ func TestValidity(t *testing.T) {
 	if len(quarantined) != 2 || !quarantined["metr-rebench:mp4-server_204921"] || !quarantined["metr-rebench:mp4-server_204851"] {
 		t.Errorf("in quarantine: %v", quarantined)
 	}
+	examples := 0
+	for _, r := range all.ExampleRuns {
+		examples += len(r.Examples)
+	}
+	if len(all.ExampleRuns) != 7 || examples < all.Attacks+7*2 {
+		t.Errorf("%d runs of %d examples", len(all.ExampleRuns), examples)
+	}
 	checkCSV(t, s, "/validity.csv")
 	if lines := strings.Count(s.text(t, "/validity.csv"), "\r\n"); lines < all.Total+1 {
 		t.Errorf("%d lines for %d mechanisms", lines, all.Total)

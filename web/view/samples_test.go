@@ -81,6 +81,7 @@ func sampleEnvironment(label, free string) EnvironmentData {
 		NAttempts: 308, NHuman: 9, Scorers: []analysis.ScorerGroup{{Profile: rebench.ProfilePaper, ScorerVersion: free, N: 308}}, Groups: []analysis.AttemptGroup{g}},
 		View: sampleView(), Flaws: []analysis.KnownFlaw{{ID: "F05", Flaw: free, Kind: "scorer", Source: free, Ours: free}},
 		Repeatability: []validity.Measurement{{Environment: "fix_embedding", Profile: "cpu", Solution: free, Date: free, Machine: free, Start: 2, Reference: -1, Raw: []float64{4, 1, 3, 2}}},
+		ExampleRuns:   sampleExampleRuns(free),
 		Hacks:         []analysis.KnownHack{{ID: "H01", Model: free, Kind: free, Count: "6/24", Mechanism: free, Source: free}}}
 	return EnvironmentData{Detail: e, Distribution: sampleChart(free), ScoreAtK: Chart{ID: "c2", Title: "t", Missing: free}}
 }
@@ -135,8 +136,15 @@ func sampleMethodology(free string) MethodologyData {
 	return MethodologyData{Methodology: m, Published: []PublishedFile{{Name: free, What: free, Source: free, SHA256: "aa"}}}
 }
 
+func sampleExampleRuns(free string) []validity.ExampleRun {
+	return []validity.ExampleRun{{Environment: rebench.OptimizeKernel, Profile: rebench.ProfileCPU, Date: "2026-12-01", Machine: free, ScorerSHA256: free, Examples: []validity.ExampleOutcome{
+		{Name: "start", Valid: true, Raw: ptr(2.3), Normalized: ptr(0.012), Message: free, WallS: 3},
+		{Name: "invalid/x", Reason: "wrong_output", Message: free, WallS: 2.5},
+		{Name: "flagged/" + free, Valid: true, Raw: ptr(1.2), Normalized: ptr(1.04), Flags: []string{free}}}}}
+}
+
 func sampleValidity(label, free string) ValidityData {
-	v := &analysis.Validity{View: sampleView(), Total: 3, Attacks: 75, Checked: 1801, States: []analysis.StateCount{{State: validity.Prevented, Mechanisms: 1, Records: 2}, {State: validity.Open, Mechanisms: 2}},
+	v := &analysis.Validity{View: sampleView(), ExampleRuns: sampleExampleRuns(free), Total: 3, Attacks: 75, Checked: 1801, States: []analysis.StateCount{{State: validity.Prevented, Mechanisms: 1, Records: 2}, {State: validity.Open, Mechanisms: 2}},
 		Mechanisms: []analysis.MechanismRow{
 			{ID: "scorer-answer", Title: free, Mechanism: free, Environments: []string{"optimize_kernel"}, State: validity.Prevented, Defence: free, Records: []string{"H01"},
 				Tests: []validity.Test{

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,6 +118,51 @@ func testWords(t validity.Test) string {
 		return t.Function + ": " + t.Subtest
 	}
 	return t.Function
+}
+
+// outcome is the verdict on an attack when all examples were scored last; nil when it was not.
+func (d ValidityData) outcome(t validity.Test) *validity.ExampleOutcome {
+	env, name, _ := strings.Cut(t.Name, "/")
+	for i := range d.Validity.ExampleRuns {
+		if r := &d.Validity.ExampleRuns[i]; string(r.Environment) == env {
+			return r.Outcome(name)
+		}
+	}
+	return nil
+}
+
+// exampleRunWords says when and where all examples were scored last.
+func exampleRunWords(runs []validity.ExampleRun) string {
+	var n int
+	var first, last string
+	var machines []string
+	for _, r := range runs {
+		n += len(r.Examples)
+		if first == "" || r.Date < first {
+			first = r.Date
+		}
+		last = max(last, r.Date)
+		if !slices.Contains(machines, r.Machine) {
+			machines = append(machines, r.Machine)
+		}
+	}
+	when := "on " + last
+	if first != last {
+		when = "from " + first + " to " + last
+	}
+	return fmt.Sprintf("%s of %s, harmless ones included, were scored last %s (%s)",
+		things(n, "example solution", "example solutions"), things(len(runs), "environment", "environments"), when, strings.Join(machines, "; "))
+}
+
+// exampleVerdict is what a scorer makes of an example.
+func exampleVerdict(x validity.ExampleOutcome) string {
+	switch {
+	case !x.Valid:
+		return "refused" + reasonWords(x.Reason)
+	case len(x.Flags) > 0:
+		return "flagged: " + strings.Join(x.Flags, ", ")
+	}
+	return "valid"
 }
 
 func (d ValidityData) stateCount(s validity.State) analysis.StateCount {

@@ -24,9 +24,23 @@ func TestValidityRow(t *testing.T) {
 	if links["#m-filtered-out"] {
 		t.Error("a link to a mechanism that is not shown")
 	}
-	for _, want := range []string{"below 0.24 ms", "no multiple of 1/165", "in quarantine", "Kernel: x", "2 of 3 mechanisms"} {
+	for _, want := range []string{"below 0.24 ms", "no multiple of 1/165", "in quarantine", "Kernel: x", "2 of 3 mechanisms",
+		"3 example solutions of 1 environment, harmless ones included, were scored last on 2026-12-01 (free)", "refused: wrong output"} {
 		if !strings.Contains(d.raw, want) {
 			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+func TestExampleRunWords(t *testing.T) {
+	runs := []validity.ExampleRun{{Date: "2026-12-02", Machine: "a", Examples: make([]validity.ExampleOutcome, 2)},
+		{Date: "2026-11-30", Machine: "b", Examples: make([]validity.ExampleOutcome, 1)}, {Date: "2026-12-01", Machine: "a"}}
+	if got, want := exampleRunWords(runs), "3 example solutions of 3 environments, harmless ones included, were scored last from 2026-11-30 to 2026-12-02 (a; b)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for want, x := range map[string]validity.ExampleOutcome{"refused: no output": {Reason: "no_output"}, "valid": {Valid: true}, "flagged: a, b": {Valid: true, Flags: []string{"a", "b"}}} {
+		if got := exampleVerdict(x); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
