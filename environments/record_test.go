@@ -22,8 +22,7 @@ import (
 
 // record keeps the outcomes of one environment's examples for data/validity/examples.
 type record struct {
-	env   *environment.Environment
-	names []string
+	names []string // of all examples, in the record's order
 
 	mu  sync.Mutex
 	run validity.ExampleRun
@@ -33,7 +32,7 @@ type record struct {
 // the directory that REBENCH_EXAMPLES_RECORD names (make test-full: data/validity/examples),
 // if every example has an outcome.
 func newRecord(t *testing.T, env *environment.Environment, dirs []string) *record {
-	r := &record{env: env, run: validity.ExampleRun{Environment: env.ID, Profile: profileToTest()}}
+	r := &record{run: validity.ExampleRun{Environment: env.ID, Profile: profileToTest()}}
 	for _, dir := range dirs {
 		r.names = append(r.names, exampleName(env, dir))
 	}
@@ -89,6 +88,7 @@ func (r *record) write(into string) error {
 	slices.SortFunc(r.run.Examples, func(a, b validity.ExampleOutcome) int {
 		return slices.Index(r.names, a.Name) - slices.Index(r.names, b.Name)
 	})
+	// The pointers stay with the scores as measured when those in the record are rounded.
 	start, reference := r.run.Outcome("start").Raw, r.run.Outcome("reference").Raw
 	for i := range r.run.Examples {
 		x := &r.run.Examples[i]
@@ -96,9 +96,6 @@ func (r *record) write(into string) error {
 			n := (*x.Raw - *start) / (*reference - *start)
 			x.Normalized = &n
 		}
-	}
-	for i := range r.run.Examples { // the scale above is not rounded
-		x := &r.run.Examples[i]
 		x.Raw, x.Normalized, x.WallS = rounded(x.Raw, 5), rounded(x.Normalized, 3), math.Round(x.WallS*10)/10
 	}
 	b, err := yaml.Marshal(r.run)
@@ -109,7 +106,7 @@ func (r *record) write(into string) error {
 		return err
 	}
 	text := "# Written by `make test-full`: every example solution, scored through the sandbox.\n" + string(b)
-	return os.WriteFile(filepath.Join(into, string(r.env.ID)+".yaml"), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(into, string(r.run.Environment)+".yaml"), []byte(text), 0o644)
 }
 
 func rounded(x *float64, decimals int) *float64 {

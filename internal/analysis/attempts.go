@@ -65,7 +65,7 @@ func (ds *Dataset) checkFilter(f AttemptFilter) error {
 			return err
 		}
 	}
-	if sorts := []string{"", "score", "-score", "duration", "-duration", "-imported"}; !slices.Contains(sorts, f.Sort) {
+	if sorts := append([]string{""}, AttemptOrders()...); !slices.Contains(sorts, f.Sort) {
 		return rebench.Errorf(rebench.CodeInvalid, "unknown sort %q; there are %q", f.Sort, sorts)
 	}
 	if flags := []string{"", "only", "none", "exclude", "include", "suspected"}; !slices.Contains(flags, f.Flagged) {
@@ -127,6 +127,11 @@ func (ds *Dataset) counted(q Query, f AttemptFilter) map[int]bool {
 		}
 	}
 	return out
+}
+
+// AttemptOrders are the orders of attempts besides that of import, "-" for descending.
+func AttemptOrders() []string {
+	return []string{"score", "-score", "duration", "-duration", "-imported"}
 }
 
 // sortAttempts orders attempts stably; those whose score or duration is unknown come last.

@@ -37,7 +37,7 @@ type AttemptFilter struct {
 	Flagged string `json:"flagged,omitempty"`
 	// WithLog keeps attempts with a score log.
 	WithLog bool `json:"with_log,omitempty"`
-	// Sort is "" (order of import), "-imported" (last first), "score", "-score", "duration", "-duration".
+	// Sort is "" (order of import) or one of AttemptOrders.
 	Sort string `json:"sort,omitempty"`
 }
 

@@ -204,6 +204,22 @@ func environments(t *testing.T) []string {
 	return out
 }
 
+// exampleNames are an environment's examples of the kinds, as KIND/NAME.
+func exampleNames(t *testing.T, env string, kinds ...string) []string {
+	t.Helper()
+	var out []string
+	for _, kind := range kinds {
+		dirs, err := filepath.Glob(filepath.Join(root, "environments", env, "solutions", kind, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range dirs {
+			out = append(out, kind+"/"+filepath.Base(d))
+		}
+	}
+	return out
+}
+
 // Every example in invalid/ and flagged/ is an attack of some mechanism or listed as a
 // plain fault, and there are enough attacks.
 func TestEveryExampleIsPlaced(t *testing.T) {
@@ -219,23 +235,17 @@ func TestEveryExampleIsPlaced(t *testing.T) {
 	total, listed := 0, map[string]bool{}
 	for _, env := range environments(t) {
 		n := 0
-		for _, kind := range []string{"invalid", "flagged"} {
-			dirs, err := filepath.Glob(filepath.Join(root, "environments", env, "solutions", kind, "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range dirs {
-				name := env + "/" + kind + "/" + filepath.Base(d)
-				isFault := slices.Contains(c.Faults, name)
-				listed[name] = true
-				switch {
-				case attacks[name] && isFault:
-					t.Errorf("%s is an attack and listed as a fault", name)
-				case !attacks[name] && !isFault:
-					t.Errorf("%s is in no mechanism of data/validity/defences.yaml and not among its faults", name)
-				case attacks[name]:
-					n++
-				}
+		for _, example := range exampleNames(t, env, "invalid", "flagged") {
+			name := env + "/" + example
+			isFault := slices.Contains(c.Faults, name)
+			listed[name] = true
+			switch {
+			case attacks[name] && isFault:
+				t.Errorf("%s is an attack and listed as a fault", name)
+			case !attacks[name] && !isFault:
+				t.Errorf("%s is in no mechanism of data/validity/defences.yaml and not among its faults", name)
+			case attacks[name]:
+				n++
 			}
 		}
 		if n < minOfEach {

@@ -26,6 +26,12 @@ var probeCalls = map[string]int{
 	"timer_create": unix.SYS_TIMER_CREATE, "timerfd_create": unix.SYS_TIMERFD_CREATE,
 }
 
+// deniedProbes are those of them that the filter refuses whatever their arguments.
+var deniedProbes = []string{
+	"setns", "bpf", "perf_event_open", "keyctl", "io_uring_setup", "userfaultfd", "open_by_handle_at", "kexec_load",
+	"init_module", "fsopen", "move_mount", "open_tree", "pidfd_getfd", "add_key", "timer_create", "timerfd_create",
+}
+
 const scorerSecret = "scorer-secret-7b1f"
 
 // TestEscapes tries what a hostile submission would, while a scorer runs beside
@@ -61,7 +67,7 @@ func TestEscapes(t *testing.T) {
 			"hidden": []string{"/etc/shadow", hidden, staged.Path + "/escapes.py", filepath.Join(wd, "doc.go"), "/root", "/home", "/var/lib/dpkg/status",
 				"/run/rebench", "/proc/kcore", "/proc/1/root/etc/shadow"},
 			"abstract": "rebench-test-" + b.id, "tcp": tcp.Addr().(*net.TCPAddr).Port, "pid": os.Getpid(), "machine": runtime.GOARCH,
-			"secrets": []string{scorerSecret, testDir, "bwrap --unshare"}, "syscalls": probeCalls,
+			"secrets": []string{scorerSecret, testDir, "bwrap --unshare"}, "syscalls": probeCalls, "denied": deniedProbes,
 		})
 		r := run(t, b, Spec{
 			Argv: []string{"python3", "-I", "-B", "/harness/escapes.py"}, Stdin: strings.NewReader(string(asked)),
@@ -116,8 +122,7 @@ func refusals(hidden, staged, wd string) map[string][]string {
 	for _, ns := range []string{"user", "mount", "net"} {
 		want["unshare "+ns], want["clone "+ns] = []string{"EPERM"}, []string{"EPERM"}
 	}
-	for _, name := range []string{"setns", "bpf", "perf_event_open", "keyctl", "io_uring_setup", "userfaultfd", "open_by_handle_at", "kexec_load",
-		"init_module", "fsopen", "move_mount", "open_tree", "pidfd_getfd", "add_key", "timer_create", "timerfd_create"} {
+	for _, name := range deniedProbes {
 		want[name] = []string{"EPERM"}
 	}
 	for _, path := range []string{"/etc/shadow", hidden, staged + "/escapes.py", filepath.Join(wd, "doc.go"), "/root", "/home", "/var/lib/dpkg/status", "/run/rebench", "/proc/1/root/etc/shadow"} {

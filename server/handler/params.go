@@ -136,7 +136,7 @@ var parameters = map[string]param{
 	"time_limit": duration("a time limit of single attempts: 30m, 8h, or seconds such as 1800",
 		func(r *request, d time.Duration) { r.timeLimit, r.filter.TimeLimitS = d, int64(d/time.Second) }),
 	"k":          {expected: "whole numbers from 1 to 1000 separated by commas", list: true, read: readKs},
-	"sort":       choice(func(r *request, v string) { r.filter.Sort = v }, "score", "-score", "duration", "-duration", "-imported"),
+	"sort":       choice(func(r *request, v string) { r.filter.Sort = v }, analysis.AttemptOrders()...),
 	"text":       text("part of an attempt's id or of an agent's name", func(r *request, v string) { r.filter.Text = v }),
 	"page_token": text("the next_page_token of the page before", func(r *request, v string) { r.pageToken = v }),
 }

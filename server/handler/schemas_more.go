@@ -87,7 +87,7 @@ func attemptSchemas() fields {
 	}
 	filter := fields{
 		"environment": environmentID(), "agent": str("label"), "kind": enum("sort of solver", "agent", "human", "baseline", "published", analysis.NotHuman), "cohort": str("cohort"), "time_limit_s": integer("s"),
-		"text": str("part of id or label"), "flagged": enum("flags", "only", "none", "exclude", "include", "suspected"), "with_log": flag("only with a score log"), "environments": arrayOf(environmentID(), "of these environments"), "sort": enum("order", "score", "-score", "duration", "-duration", "-imported"),
+		"text": str("part of id or label"), "flagged": enum("flags", "only", "none", "exclude", "include", "suspected"), "with_log": flag("only with a score log"), "environments": arrayOf(environmentID(), "of these environments"), "sort": enum("order", analysis.AttemptOrders()...),
 	}
 	return with(attemptParts(), fields{
 		"AttemptRow": object("one attempt in a list", row, "cohort", "unranked"),
